@@ -1,0 +1,35 @@
+# Every target sets up .venv by itself. PYTHON chooses the interpreter it is made from.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test test-slow test-corpus check format clean
+
+demo: $(READY)  ## make a toy corpus, look at its trees, compare its grammars
+	$(BIN)/python examples/demo.py
+
+test: $(READY) check  ## all tests that take a few minutes together
+	$(BIN)/python -m pytest -m "not slow" -n 2
+
+test-slow: $(READY)  ## the tests that take longer
+	$(BIN)/python -m pytest -m slow
+
+check: $(READY)  ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(READY)  ## rewrite the code in the one style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+$(READY): pyproject.toml constraints.txt
+	@command -v $(PYTHON) >/dev/null || { echo "trdec needs Python 3.11 or later: install it, or name one with PYTHON=..." >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade -c constraints.txt setuptools
+	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[development]'
+	touch $(READY)
+
+clean:  ## remove what was installed and made here
+	rm -rf $(VENV) build dist demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,21 @@
+"""`trdec toy`: write a corpus in the toy language."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def toy(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write to; made if it is missing.")],
+    sentences: Annotated[
+        int, typer.Option("--sentences", min=1, help="Training sentences; dev and test get a tenth each.")
+    ] = 2000,
+    seed: Annotated[int, typer.Option(help="Another seed, another corpus.")] = 1,
+) -> None:
+    """Write parallel text in an invented language and English, with trees, dependencies and supertags."""
+    from trdec.toy.generate import write_corpus
+
+    write_corpus(output, sentences, seed)

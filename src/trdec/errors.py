@@ -1,0 +1,85 @@
+"""Every exception that trdec raises for something its user can mend.
+
+    TrdecError
+    ├── UsageError              a command was called with arguments that do not go together
+    ├── FileError               a file cannot be read or written
+    │   └── EncodingError       a line is not UTF-8
+    ├── TextFormatError         a line of text is empty or does not fit the file beside it
+    ├── TreeFormatError         brackets, CoNLL-U or supertags that cannot be read
+    │   ├── HeadsError          dependency heads that are no tree
+    │   └── MisalignedTreeError a tree whose leaves are not the sentence's words
+    ├── TreeShapeError          a tree that the operation asked for cannot take
+    ├── SubwordError            a subword model that cannot be loaded or trained
+    ├── UnknownRuleError        a tree needs a rule the grammar does not have
+    ├── UnknownActionError      an action or its id is not in the table
+    └── IllegalActionError      an action that the open symbol does not allow
+
+A message says what was expected, what was found, where, and what to do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class TrdecError(Exception):
+    """Something the user can mend: the command line prints it without a traceback."""
+
+
+class UsageError(TrdecError):
+    """Arguments that do not go together."""
+
+
+class FileError(TrdecError):
+    """A file that cannot be read or written."""
+
+
+class EncodingError(FileError):
+    """A line that is not UTF-8."""
+
+
+class TextFormatError(TrdecError):
+    """A line of text that is empty or does not fit the file beside it."""
+
+
+class TreeFormatError(TrdecError):
+    """Brackets, CoNLL-U or supertags that cannot be read as a tree."""
+
+
+class HeadsError(TreeFormatError):
+    """Dependency heads that do not form a tree."""
+
+
+class MisalignedTreeError(TreeFormatError):
+    """A tree whose leaves are not the words of its sentence."""
+
+
+class TreeShapeError(TrdecError):
+    """A tree that the operation asked for cannot take."""
+
+
+class SubwordError(TrdecError):
+    """A subword model that cannot be loaded or trained."""
+
+
+class UnknownRuleError(TrdecError):
+    """A tree that needs a rule the grammar does not have."""
+
+
+class UnknownActionError(TrdecError):
+    """An action, or the number of one, that is not in the table."""
+
+
+class IllegalActionError(TrdecError):
+    """An action that the open symbol does not allow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in its input a thing was found, as errors name it: ``dev.trees, line 112``."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}, line {self.line}"

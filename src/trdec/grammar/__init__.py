@@ -1,0 +1,1 @@
+"""The context-free grammar whose rules the rule RNN applies. Nothing here needs torch."""

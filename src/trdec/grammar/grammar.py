@@ -1,0 +1,113 @@
+"""The grammar over target trees: every rule of the training trees, with its count (paper, section 2)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+
+from trdec.errors import TreeFormatError, UnknownRuleError
+from trdec.grammar.rule import Rule, rules_of
+from trdec.text.lines import Line
+from trdec.trees.tree import PRE, Nonterminal
+
+
+class Grammar:
+    """A set of counted rules in a fixed order: most frequent first, then by name.
+
+    Every nonterminal in it can be expanded down to words: a rule that would leave one stranded, because
+    rarer rules were left out, is left out too.
+    """
+
+    def __init__(self, counts: Mapping[Rule, int]) -> None:
+        productive = _productive(counts)
+        self.counts: dict[Rule, int] = {
+            rule: counts[rule] for rule in sorted(productive, key=lambda rule: (-counts[rule], rule))
+        }
+
+    @classmethod
+    def from_trees(cls, trees: Iterable[Nonterminal], min_count: int = 1) -> Grammar:
+        """The grammar of all rules that occur at least `min_count` times in the trees."""
+        counts: Counter[Rule] = Counter()
+        for tree in trees:
+            counts.update(rules_of(tree))
+        return cls({rule: count for rule, count in counts.items() if count >= min_count})
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """All rules in the grammar's order."""
+        return tuple(self.counts)
+
+    @cached_property
+    def _by_lhs(self) -> dict[str, tuple[Rule, ...]]:
+        grouped: dict[str, list[Rule]] = {}
+        for rule in self.counts:
+            grouped.setdefault(rule.lhs, []).append(rule)
+        return {lhs: tuple(rules) for lhs, rules in grouped.items()}
+
+    @property
+    def nonterminals(self) -> tuple[str, ...]:
+        """Every left-hand side, by the place of its first rule."""
+        return tuple(self._by_lhs)
+
+    def expanding(self, label: str) -> tuple[Rule, ...]:
+        """The rules whose left-hand side is the label, in the grammar's order."""
+        return self._by_lhs.get(label, ())
+
+    def require(self, rule: Rule) -> None:
+        """Raise UnknownRuleError unless the rule is in the grammar."""
+        if rule not in self.counts:
+            raise UnknownRuleError(
+                f"{rule} is not in the grammar ({len(self)} rules). Extract the grammar from data that covers "
+                "this tree, or leave such sentences out."
+            )
+
+    def __contains__(self, rule: Rule) -> bool:
+        return rule in self.counts
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.counts)
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Grammar) and list(self.counts.items()) == list(other.counts.items())
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def write(self) -> Iterator[str]:
+        """A line for each rule: the rule, a tab, its count."""
+        return (f"{rule}\t{count}" for rule, count in self.counts.items())
+
+    @classmethod
+    def read(cls, lines: Iterable[Line]) -> Grammar:
+        """The grammar that `write` wrote."""
+        counts: dict[Rule, int] = {}
+        for line in lines:
+            text, _, count = line.text.partition("\t")
+            try:
+                rule, times = Rule.parse(text), int(count)
+            except ValueError:
+                raise TreeFormatError(
+                    f"{line.place}: expected a rule, a tab and its count, such as 'NP -> pre PP<tab>12', "
+                    f"found {line.text!r}. Write grammars with: trdec grammar extract"
+                ) from None
+            if rule in counts:
+                raise TreeFormatError(f"{line.place}: the rule {rule} stands in the grammar twice. Remove one.")
+            counts[rule] = times
+        return cls(counts)
+
+
+def _productive(rules: Iterable[Rule]) -> set[Rule]:
+    """The rules all of whose nonterminals lead to words through rules of the set."""
+    productive: set[Rule] = set()
+    reachable = {PRE}
+    waiting = list(rules)
+    while True:
+        ready = [rule for rule in waiting if reachable.issuperset(rule.rhs)]
+        if not ready:
+            return productive
+        productive.update(ready)
+        reachable.update(rule.lhs for rule in ready)
+        waiting = [rule for rule in waiting if rule not in productive]

@@ -1,0 +1,1 @@
+"""Words and pieces: lines of text, tokens, subwords. Nothing here needs torch."""

@@ -1,0 +1,95 @@
+"""Subwords: a sentencepiece model that splits words into pieces and joins them again."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import sentencepiece
+
+from trdec.errors import SubwordError
+
+UNKNOWN = "<unk>"
+"""The piece that stands for anything the model has no piece for."""
+
+Kind = Literal["bpe", "unigram"]
+
+
+class Subwords:
+    """The pieces of words, as one sentencepiece model cuts them.
+
+    Words are split one at a time, which cuts a sentence as sentencepiece itself would: its pieces never
+    cross white space.
+    """
+
+    def __init__(self, model: bytes) -> None:
+        self.model = model
+        self._processor = sentencepiece.SentencePieceProcessor()
+        try:
+            self._processor.LoadFromSerializedProto(model)
+        except (RuntimeError, OSError) as error:
+            raise SubwordError("not a sentencepiece model. Expected a file that sentencepiece trained.") from error
+        self.split = lru_cache(maxsize=100_000)(self._split)
+
+    @classmethod
+    def load(cls, path: Path | str) -> Subwords:
+        """The model in a file."""
+        try:
+            model = Path(path).read_bytes()
+        except OSError as error:
+            raise SubwordError(f"{path}: cannot be read: {error.strerror}. Check the name of the model.") from error
+        try:
+            return cls(model)
+        except SubwordError as error:
+            raise SubwordError(f"{path}: {error}") from error
+
+    @classmethod
+    def train(cls, lines: Iterable[str], kind: Kind, size: int) -> Subwords:
+        """A model of `size` pieces learnt from the lines; every character of theirs gets a piece."""
+        buffer = io.BytesIO()
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(lines),
+                model_writer=buffer,
+                model_type=kind,
+                vocab_size=size,
+                character_coverage=1.0,
+                num_threads=1,  # the same model on every machine
+                minloglevel=2,
+            )
+        except (RuntimeError, OSError) as error:
+            raise SubwordError(
+                f"cannot learn {size} {kind} pieces from this text: {error}. "
+                "Ask for fewer pieces where the text is small, for more where it has many characters."
+            ) from error
+        return cls(buffer.getvalue())
+
+    def save(self, path: Path) -> None:
+        """Write the model to a file that `load` reads."""
+        path.write_bytes(self.model)
+
+    def _split(self, word: str) -> tuple[str, ...]:
+        pieces = self._processor.encode(word, out_type=str)
+        # A word of characters that normalisation removes still is a word: it must not vanish from its tree.
+        return tuple(pieces) or (UNKNOWN,)
+
+    def join(self, pieces: Sequence[str]) -> str:
+        """The text that the pieces spell."""
+        return str(self._processor.decode(list(pieces)))
+
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        """Every piece a text can have, UNKNOWN first: all but the markers of beginning and end."""
+        processor = self._processor
+        numbers = range(processor.get_piece_size())
+        return (
+            UNKNOWN,
+            *(
+                processor.id_to_piece(number)
+                for number in numbers
+                if not processor.is_control(number) and not processor.is_unknown(number)
+            ),
+        )

@@ -1,0 +1,85 @@
+"""CoNLL-U files: comments, multiword ranges, empty nodes and several roots, as treebanks have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from trdec.errors import HeadsError, Place, TreeFormatError
+from trdec.text.lines import Line
+from trdec.trees.dependency import from_heads, is_projective
+from trdec.trees.entry import Entry
+
+_COLUMNS = 10
+
+
+def read(lines: Iterable[Line]) -> Iterator[Entry]:
+    """An entry for each sentence: a dependency tree over its syntactic words.
+
+    Comments, ranges of multiword tokens (`3-4`) and empty nodes (`5.1`) are passed over. A sentence all of
+    whose heads are `_` is one that was not parsed.
+    """
+    block: list[Line] = []
+    for line in lines:
+        if line.text.strip():
+            if not line.text.startswith("#"):
+                block.append(line)
+        elif block:
+            yield _entry(block)
+            block = []
+    if block:
+        yield _entry(block)
+
+
+def _entry(block: list[Line]) -> Entry:
+    place = block[0].place
+    try:
+        words, heads = _columns(block)
+    except TreeFormatError as error:
+        return Entry(place, None, error)
+    if heads is None:
+        return Entry(place, None)
+    try:
+        return Entry(place, from_heads(words, heads), was_projective=is_projective(heads))
+    except HeadsError as error:
+        return Entry(place, None, HeadsError(f"{place}, the sentence that starts here: {error}"))
+
+
+def _columns(block: list[Line]) -> tuple[list[str], list[int] | None]:
+    """The forms and the heads of a sentence's words; no heads if the sentence was not parsed."""
+    words: list[str] = []
+    heads: list[str] = []
+    for line in block:
+        fields = line.text.split("\t")
+        if len(fields) != _COLUMNS:
+            raise TreeFormatError(
+                f"{line.place}: expected {_COLUMNS} columns parted by tabs, found {len(fields)}. "
+                "Each line of a CoNLL-U sentence is a word; an empty line ends the sentence."
+            )
+        number, form, head = fields[0], fields[1], fields[6]
+        if "-" in number or "." in number:
+            continue
+        if number != str(len(words) + 1):
+            raise TreeFormatError(
+                f"{line.place}: expected word number {len(words) + 1}, found {number!r}. "
+                "Words are numbered from 1 in each sentence, and an empty line ends the sentence."
+            )
+        # A form may hold spaces (10 000); words of ours may not, so the space becomes one that parts nothing.
+        words.append(form.strip().replace(" ", "\u00a0") or "_")
+        heads.append(head)
+        if not head.isdecimal() and head != "_":
+            raise _bad_head(line.place, head)
+    if not words:
+        raise TreeFormatError(f"{block[0].place}: expected a sentence, found no words in it")
+    if all(head == "_" for head in heads):
+        return words, None
+    if "_" in heads:
+        word = heads.index("_") + 1
+        raise _bad_head(Place(block[0].place.file, block[0].place.line), f"_ for word {word}")
+    return words, [int(head) for head in heads]
+
+
+def _bad_head(place: Place, head: str) -> TreeFormatError:
+    return TreeFormatError(
+        f"{place}: expected a number in column 7 (HEAD), found {head!r}. "
+        "Write the number of the head word, 0 for a root, or _ for every word of a sentence without a parse."
+    )

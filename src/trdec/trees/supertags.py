@@ -1,0 +1,41 @@
+"""CCG supertags: a line of tags beside a line of words becomes a flat tree of tags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+
+from trdec.errors import Place, TextFormatError, TreeFormatError
+from trdec.text.lines import Line, split_words
+from trdec.trees.entry import Entry
+from trdec.trees.tree import ROOT, Nonterminal, Terminal
+
+
+def from_tags(words: Sequence[str], tags: Sequence[str]) -> Nonterminal:
+    """Each word under its tag: (ROOT (NP/N The) (N cat) (S[dcl]\\NP sleeps) (. .))."""
+    return Nonterminal(ROOT, tuple(Nonterminal(tag, (Terminal(word),)) for word, tag in zip(words, tags, strict=True)))
+
+
+def read(tag_lines: Iterable[Line], word_lines: Iterable[Line]) -> Iterator[Entry]:
+    """An entry for each pair of lines; one whose numbers of tags and words differ holds the error."""
+    for tag_line, word_line in zip_longest(tag_lines, word_lines):
+        if tag_line is None or word_line is None:
+            longer, shorter = ("tags", "text") if word_line is None else ("text", "tags")
+            raise TextFormatError(
+                f"{(tag_line or word_line).place}: the {longer} go on where the {shorter} have ended. "
+                "The two files must have a line for each sentence."
+            )
+        yield _entry(tag_line.place, split_words(tag_line.text), split_words(word_line.text))
+
+
+def _entry(place: Place, tags: list[str], words: list[str]) -> Entry:
+    if len(tags) == len(words) and words:
+        return Entry(place, from_tags(words, tags))
+    return Entry(
+        place,
+        None,
+        TreeFormatError(
+            f"{place}: expected a tag for each of {len(words)} words, found {len(tags)} tags. "
+            "Tag the sentence again, or leave it out with --on-error skip (or mark)."
+        ),
+    )
