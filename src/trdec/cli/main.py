@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+from typing import Any
 
-import click
 import typer
+import typer.core
 
 from trdec import __version__
 from trdec.errors import TrdecError
 
+
+class _Verbs(typer.core.TyperGroup):
+    def invoke(self, context: Any) -> Any:
+        """Run a verb; Ctrl-C ends it with one line and the number shells expect."""
+        try:
+            return super().invoke(context)
+        except KeyboardInterrupt:
+            print("trdec: interrupted", file=sys.stderr)
+            sys.exit(130)
+
+
 app = typer.Typer(
     name="trdec",
+    cls=_Verbs,
     help="Translation models that generate a tree together with the translation.",
     no_args_is_help=True,
     add_completion=False,
@@ -49,32 +63,31 @@ _add_verbs()
 
 def main() -> None:
     """Run a command; end with 0 if it did all that was asked, with a message and another number if not."""
+    # Output is UTF-8 whatever the terminal's locale says: it is data, often in other alphabets.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", newline="\n")
     try:
-        # Output is UTF-8 whatever the terminal's locale says: it is data, often of a language with letters.
-        for stream in (sys.stdout, sys.stderr):
-            if hasattr(stream, "reconfigure"):
-                stream.reconfigure(encoding="utf-8", newline="\n")
-        code = app(standalone_mode=False)
-        sys.stdout.flush()
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
-        print("trdec: interrupted", file=sys.stderr)
-        sys.exit(130)
+        app()
     except BrokenPipeError:
-        # The reader (`head`) has enough. Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _abandon_output()  # the reader (`head`) has enough
         sys.exit(141)
-    except OSError as error:
-        print(f"trdec: standard output: cannot be written: {error.strerror}.", file=sys.stderr)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
     except TrdecError as error:
-        sys.stdout.flush()
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        _flush_or_abandon_output()
         sys.exit(1)
-    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _flush_or_abandon_output() -> None:
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _abandon_output()  # that it cannot be written is what the error already said
+
+
+def _abandon_output() -> None:
+    """Send what is still buffered nowhere, or Python would complain once more when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

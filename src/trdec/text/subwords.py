@@ -76,6 +76,10 @@ class Subwords:
         # A word of characters that normalisation removes still is a word: it must not vanish from its tree.
         return tuple(pieces) or (UNKNOWN,)
 
+    def split_text(self, text: str) -> list[str]:
+        """The pieces of a whole line."""
+        return list(self._processor.encode(text, out_type=str))
+
     def join(self, pieces: Sequence[str]) -> str:
         """The text that the pieces spell."""
         return str(self._processor.decode(list(pieces)))

@@ -20,9 +20,9 @@ def read(tag_lines: Iterable[Line], word_lines: Iterable[Line]) -> Iterator[Entr
     """An entry for each pair of lines; one whose numbers of tags and words differ holds the error."""
     for tag_line, word_line in zip_longest(tag_lines, word_lines):
         if tag_line is None or word_line is None:
-            longer, shorter = ("tags", "text") if word_line is None else ("text", "tags")
+            mismatch = "tags go on where the text has" if word_line is None else "text goes on where the tags have"
             raise TextFormatError(
-                f"{(tag_line or word_line).place}: the {longer} go on where the {shorter} have ended. "
+                f"{(tag_line or word_line).place}: the {mismatch} ended. "
                 "The two files must have a line for each sentence."
             )
         yield _entry(tag_line.place, split_words(tag_line.text), split_words(word_line.text))

@@ -42,9 +42,9 @@ def read(format_name: str, path: Path | str, text: Path | str | None = None) -> 
 def _beside(entries: Iterable[Entry], lines: Iterable[Line]) -> Iterator[Entry]:
     for entry, line in zip_longest(entries, lines):
         if entry is None or line is None:
-            longer, shorter = ("trees", "text") if line is None else ("text", "trees")
+            mismatch = "trees go on where the text has" if line is None else "text goes on where the trees have"
             raise TextFormatError(
-                f"{(entry or line).place}: the {longer} go on where the {shorter} have ended. "
+                f"{(entry or line).place}: the {mismatch} ended. "
                 "The two files must hold the same sentences in the same order."
             )
         if entry.tree is None:

@@ -1,0 +1,65 @@
+"""`trdec prepare`: make numbers of a corpus, once, for training to use."""
+
+from __future__ import annotations
+
+import contextlib
+import json as json_format
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from trdec.data.prepare import Progress
+
+
+def prepare(
+    configuration_file: Annotated[
+        Path, typer.Argument(metavar="CONFIG.yaml", help="The configuration that training takes.")
+    ],
+    overrides: Annotated[
+        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Keys to change, such as system=seq2seq.")
+    ] = None,
+    workers: Annotated[
+        int, typer.Option("--workers", min=0, help="How many processes to use; 0 is one a processor.")
+    ] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Learn subwords, extract the grammar and encode the corpora into OUTPUT/data, unless that is done already."""
+    from trdec.config import load_configuration
+    from trdec.data.prepare import prepare as make
+
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    configuration = load_configuration(configuration_file, overrides or [])
+    directory = configuration.output / "data"
+    with _progress() as progress:
+        made = make(configuration.data, configuration.system, directory, workers or os.cpu_count() or 1, progress)
+    if json:
+        print(json_format.dumps(made.report.to_json(), ensure_ascii=False, indent=2))
+    else:
+        for line in made.report.lines():
+            print(line)
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Progress | None]:
+    """A bar on standard error if that is a terminal, otherwise nothing."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, int] = {}
+
+        def show(task: str, done: int, total: int) -> None:
+            if task not in tasks:
+                tasks[task] = bar.add_task(task, total=total)
+            bar.update(tasks[task], completed=done)  # type: ignore[arg-type]  # rich's number is an int with a name
+
+        yield show

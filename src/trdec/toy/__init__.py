@@ -1,0 +1,1 @@
+"""A toy language: endless parallel text with gold trees, for tests, tutorials and demonstrations."""

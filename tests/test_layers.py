@@ -1,0 +1,57 @@
+"""Imports point one way: a layer knows only those before it, and the symbolic half does not know torch."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src" / "trdec"
+
+LAYERS = [
+    ["errors"],
+    ["text"],
+    ["trees", "evaluation"],
+    ["grammar"],
+    ["targets", "toy"],
+    ["systems"],
+    ["data"],
+    ["model"],
+    ["search", "training"],
+    ["config", "translator"],
+    ["config_reference"],
+    ["cli"],
+]
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+WITHOUT_TORCH = ("errors", "text", "trees", "grammar", "targets", "toy", "systems", "evaluation")
+MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.name != "__init__.py" or path.parent != SOURCE)
+
+
+def _imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _layer(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_point_down(path: Path) -> None:
+    layer = _layer(path)
+    for name in _imports(path):
+        if name.startswith("trdec."):
+            other = name.split(".")[1]
+            if other in LEVEL and other != layer:
+                assert LEVEL[other] < LEVEL[layer], f"{path} imports {name}"
+        if layer in WITHOUT_TORCH:
+            assert name.split(".")[0] != "torch"
+
+
+def test_every_module_has_a_layer() -> None:
+    assert {_layer(path) for path in MODULES} <= set(LEVEL)

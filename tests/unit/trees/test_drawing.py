@@ -1,0 +1,83 @@
+"""Trees drawn for a terminal and as a picture."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+from hypothesis import given
+from rich.cells import cell_len
+
+import strategies
+from trdec.trees.brackets import parse
+from trdec.trees.branching import right_branching
+from trdec.trees.drawing import draw, outline, spread, spread_width
+from trdec.trees.svg import svg
+from trdec.trees.transform import rooted
+from trdec.trees.tree import Nonterminal, labels, words
+
+
+def test_a_tree_is_spread_under_its_top() -> None:
+    tree = parse("(ROOT (S (NP The cat) (VP eats (NP fish)) .))")
+    assert "\n".join(spread(tree)) == "\n".join(
+        [
+            "           ROOT",
+            "            │",
+            "            S",
+            "   ┌────────┴─┬───────┐",
+            "   NP         VP      .",
+            " ┌─┴──┐    ┌──┴──┐",
+            "The  cat  eats   NP",
+            "                 │",
+            "                fish",
+        ]
+    )
+
+
+def test_a_tree_too_wide_is_an_outline() -> None:
+    tree = parse("(ROOT (S (NP The cat) (VP eats now (NP fish)) .))")
+    assert list(draw(tree, width=10)) == [
+        "ROOT",
+        "└── S",
+        "    ├── NP  The cat",
+        "    ├── VP",
+        "    │   ├── eats now",
+        "    │   └── NP  fish",
+        "    └── .",
+    ]
+    assert list(draw(tree, width=80)) == spread(tree)
+
+
+@given(strategies.trees())
+def test_a_drawing_has_every_word_and_label_and_keeps_to_its_width(tree: Nonterminal) -> None:
+    names = sorted([*words(tree), *labels(tree)])
+    lines = spread(tree)
+    assert max(map(cell_len, lines)) <= spread_width(tree)
+    branches = "".join(sorted("".join(lines).translate(str.maketrans("", "", "│┌┐─┬┴┼├┤ "))))
+    drawn = "".join(sorted("".join(names).translate(str.maketrans("", "", "│┌┐─┬┴┼├┤ "))))
+    assert branches == drawn
+    assert sum(len(line) for line in outline(tree)) >= sum(map(len, names))
+
+
+@given(strategies.trees())
+def test_a_picture_is_well_formed_and_names_every_node(tree: Nonterminal) -> None:
+    picture = ElementTree.fromstring(svg(tree))
+    texts = [element for element in picture.iter() if element.tag.endswith("text")]
+    assert sorted(element.text or "" for element in texts) == sorted([*words(tree), *labels(tree)])
+
+
+def test_words_of_a_picture_stand_left_to_right() -> None:
+    picture = ElementTree.fromstring(svg(parse("(ROOT (A one two) three (B (C four) five))")))
+    places = {element.text: float(element.attrib["x"]) for element in picture.iter() if element.tag.endswith("text")}
+    assert sorted(["one", "two", "three", "four", "five"], key=lambda word: places[word]) == [
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+    ]
+
+
+def test_a_deep_tree_can_be_outlined_and_pictured() -> None:
+    tree = rooted(right_branching([str(number) for number in range(2000)]))
+    assert sum(1 for _ in draw(tree, width=80)) == 2000 * 2 - 2  # the last two words share a line
+    assert svg(tree).count("<text ") == 4000

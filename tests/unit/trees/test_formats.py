@@ -1,0 +1,226 @@
+"""Constituency clean-up, CoNLL-U, supertags, and trees beside their text."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from trdec.errors import (
+    HeadsError,
+    MisalignedTreeError,
+    Place,
+    TextFormatError,
+    TreeFormatError,
+    TreeShapeError,
+    UsageError,
+)
+from trdec.text.lines import Line
+from trdec.trees import brackets, conllu, constituency, supertags, treebank
+from trdec.trees.dependency import from_heads, to_heads
+from trdec.trees.entry import Entry
+
+
+def _lines(text: str, name: str = "x") -> list[Line]:
+    return [Line(Place(name, number), line) for number, line in enumerate(text.split("\n"), 1)]
+
+
+@pytest.mark.parametrize(
+    ("label", "plain"),
+    [
+        ("NP-SBJ-1", "NP"),
+        ("NP=2", "NP"),
+        ("-LRB-", "-LRB-"),
+        ("-NONE-", "-NONE-"),
+        ("PRP$", "PRP$"),
+        ("NP|", "NP|"),
+        ("=", "="),
+    ],
+)
+def test_function_tags_and_indices_are_taken_off_labels(label: str, plain: str) -> None:
+    assert constituency.plain_label(label) == plain
+
+
+def test_traces_go_with_the_nodes_that_held_nothing_else() -> None:
+    text = "( (S (NP-SBJ-1 (PRP He)) (VP (VBZ tries) (S (NP-SBJ (-NONE- *-1)) (VP (TO to) (VP (VB sleep)))))))"
+    cleaned = constituency.clean(brackets.parse(text))
+    assert repr(cleaned) == "(ROOT (S (NP (PRP He)) (VP (VBZ tries) (S (VP (TO to) (VP (VB sleep)))))))"
+
+
+@pytest.mark.parametrize("top", ["(TOP (S a))", "( (S a))", "(ROOT (S a))", "(S a)", "(S1 (S a))"])
+def test_every_tree_stands_under_one_root(top: str) -> None:
+    assert repr(constituency.clean(brackets.parse(top))) == "(ROOT (S a))"
+
+
+def test_square_and_curly_brackets_are_read() -> None:
+    assert repr(constituency.clean(brackets.parse("(S -LSB- a -RSB- -LCB- -RCB-)"))) == "(ROOT (S [ a ] { }))"
+
+
+def test_a_tree_of_traces_alone_is_an_error() -> None:
+    (entry,) = constituency.read(_lines("(S (NP (-NONE- *)))"))
+    assert str(entry.error).startswith("x, line 1: the tree has no words, only traces.")
+
+
+CONLLU = """# sent_id = 1
+# text = Vámonos al mar
+1-2\tVámonos\t_\t_\t_\t_\t_\t_\t_\t_
+1\tVamos\tir\tVERB\t_\t_\t0\troot\t_\t_
+2\tnos\tnosotros\tPRON\t_\t_\t1\tobj\t_\t_
+2.1\tvamos\t_\t_\t_\t_\t_\t_\t_\t_
+3\ta el\t_\tADP\t_\t_\t4\tcase\t_\t_
+4\tmar\tmar\tNOUN\t_\t_\t1\tobl\t_\t_
+
+1\tuno\t_\t_\t_\t_\t_\t_\t_\t_
+2\tdos\t_\t_\t_\t_\t_\t_\t_\t_
+
+1\ta\t_\t_\t_\t_\t3\t_\t_\t_
+2\tb\t_\t_\t_\t_\t0\t_\t_\t_
+3\tc\t_\t_\t_\t_\t0\t_\t_\t_"""
+
+
+def test_conllu_is_read_with_comments_ranges_empty_nodes_and_several_roots() -> None:
+    first, unparsed, crossing = conllu.read(_lines(CONLLU))
+    assert repr(first.tree) == "(ROOT (NULL Vamos (NULL nos) (NULL (NULL a\u00a0el) mar)))"
+    assert unparsed.tree is None
+    assert unparsed.error is None
+    # The arc from c to a passes over the root b: it is lifted, and a becomes a root.
+    assert not crossing.was_projective
+    assert repr(crossing.tree) == "(ROOT (NULL a) (NULL b) (NULL c))"
+
+
+def _conllu_error(text: str) -> Exception:
+    (entry,) = conllu.read(_lines(text))
+    assert entry.error is not None
+    return entry.error
+
+
+def _word(number: object, head: object) -> str:
+    return f"{number}\tw\t_\t_\t_\t_\t{head}\t_\t_\t_"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "message"),
+    [
+        ("1\tw\t0", TreeFormatError, "x, line 1: expected 10 columns parted by tabs, found 3."),
+        (_word(2, 0), TreeFormatError, "x, line 1: expected word number 1, found '2'."),
+        (_word(1, "x"), TreeFormatError, "x, line 1: expected a number in column 7 (HEAD), found 'x'."),
+        (
+            _word(1, 0) + "\n" + _word(2, "_"),
+            TreeFormatError,
+            "x, line 1: expected a number in column 7 (HEAD), found '_ for word 2'.",
+        ),
+        (
+            _word(1, 0) + "\n" + _word(2, 5),
+            HeadsError,
+            "x, line 1, the sentence that starts here: word 2 ('w') has head 5, "
+            "expected a number from 0 (a root) to 2, the number of words",
+        ),
+        (
+            _word(1, 2) + "\n" + _word(2, 1) + "\n" + _word(3, 0),
+            HeadsError,
+            "x, line 1, the sentence that starts here: word 1 ('w') reaches no root: its heads form a cycle.",
+        ),
+        ("1-2\tw\t_\t_\t_\t_\t_\t_\t_\t_", TreeFormatError, "x, line 1: expected a sentence, found no words in it"),
+    ],
+)
+def test_broken_conllu_is_named_with_file_and_line(text: str, kind: type[Exception], message: str) -> None:
+    error = _conllu_error(text)
+    assert type(error) is kind
+    assert str(error).startswith(message)
+
+
+def test_reading_conllu_goes_on_after_a_broken_sentence() -> None:
+    entries = list(conllu.read(_lines(_word(1, 7) + "\n\n" + _word(1, 0))))
+    assert [entry.tree is not None for entry in entries] == [False, True]
+
+
+def test_as_many_heads_as_words_are_needed() -> None:
+    with pytest.raises(HeadsError, match="expected a head for each of 2 words, found 1 heads"):
+        from_heads(["a", "b"], [0])
+
+
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        ("(ROOT (NULL a b))", "expected exactly one word among the children of each node, found (NULL a b)"),
+        ("(ROOT a)", "expected NULL nodes under ROOT, found the word 'a'"),
+    ],
+)
+def test_only_dependency_trees_have_heads(tree: str, message: str) -> None:
+    with pytest.raises(TreeShapeError, match=re.escape(message)):
+        to_heads(brackets.parse(tree))
+
+
+def _supertags(tags: str, text: str) -> list[Entry]:
+    return list(supertags.read(_lines(tags, "x.ccg"), _lines(text, "x")))
+
+
+def test_supertags_become_a_flat_tree_of_tags() -> None:
+    (entry,) = _supertags(r"NP/N N S[dcl]\NP", "The cat sleeps")
+    assert repr(entry.tree) == r"(ROOT (NP/N The) (N cat) (S[dcl]\NP sleeps))"
+
+
+def test_a_line_with_another_number_of_tags_than_words_is_named() -> None:
+    good, bad, empty = _supertags("N N\nN\n", "a b\na b\na")
+    assert good.error is None
+    assert str(bad.error).startswith("x.ccg, line 2: expected a tag for each of 2 words, found 1 tags.")
+    assert str(empty.error).startswith("x.ccg, line 3: expected a tag for each of 1 words, found 0 tags.")
+
+
+@pytest.mark.parametrize(
+    ("tags", "text", "message"),
+    [
+        ("N\nN", "a", "x.ccg, line 2: the tags go on where the text has ended."),
+        ("N", "a\nb", "x, line 2: the text goes on where the tags have ended."),
+    ],
+)
+def test_supertags_and_text_of_unequal_length_are_an_error(tags: str, text: str, message: str) -> None:
+    with pytest.raises(TextFormatError, match=re.escape(message)):
+        _supertags(tags, text)
+
+
+def _beside(tmp_path: Path, trees: str, text: str) -> list[Entry]:
+    (tmp_path / "x.con").write_text(trees, encoding="utf-8")
+    (tmp_path / "x.en").write_text(text, encoding="utf-8")
+    return list(treebank.read("penn", tmp_path / "x.con", tmp_path / "x.en"))
+
+
+def test_a_tree_takes_the_spelling_of_its_text(tmp_path: Path) -> None:
+    (entry,) = _beside(tmp_path, "(S (`` ``) (X -LRB-) (Y 1\\/2))\n", '" [ 1/2\n')
+    assert repr(entry.tree) == '(ROOT (S (`` ") (X [) (Y 1/2)))'
+
+
+def test_a_tree_with_other_words_than_its_text_is_named(tmp_path: Path) -> None:
+    (entry,) = _beside(tmp_path, "(S a b)\n", "a b c\n")
+    assert isinstance(entry.error, MisalignedTreeError)
+    assert "line 1: the tree has 2 words, its sentence has 3: at word 3 they have 'nothing' and 'c'." in str(
+        entry.error
+    )
+
+
+def test_trees_and_text_of_unequal_length_are_an_error(tmp_path: Path) -> None:
+    with pytest.raises(TextFormatError, match=r"x\.en, line 2: the text goes on where the trees have ended\."):
+        _beside(tmp_path, "(S a)\n", "a\nb\n")
+    with pytest.raises(TextFormatError, match=r"x\.con, line 2: the trees go on where the text has ended\."):
+        _beside(tmp_path, "(S a)\n(S b)\n", "a\n")
+
+
+def test_supertags_need_their_text() -> None:
+    with pytest.raises(UsageError, match="give it with --text FILE"):
+        treebank.read("ccg", "x.ccg")
+
+
+def test_plain_brackets_keep_labels_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("(my-label a)\n")
+    (entry,) = treebank.read("brackets", tmp_path / "x")
+    assert repr(entry.tree) == "(ROOT (my-label a))"
+
+
+def test_good_trees_raise_or_hand_over_errors(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("(S a)\n(S (b\n(())\n(S c)\n")
+    with pytest.raises(TreeFormatError, match="line 2"):
+        list(treebank.good_trees(treebank.read("penn", tmp_path / "x")))
+    seen: list[Exception] = []
+    assert len(list(treebank.good_trees(treebank.read("penn", tmp_path / "x"), seen.append))) == 2
+    assert len(seen) == 1
