@@ -4,13 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-slow test-corpus check format clean
+.PHONY: demo test test-slow test-breakages check format clean
 
 demo: $(READY)  ## make a toy corpus, look at its trees, compare its grammars
 	$(BIN)/python examples/demo.py
 
 test: $(READY) check  ## all tests that take a few minutes together
 	$(BIN)/python -m pytest -m "not slow" -n 2
+
+test-breakages: $(READY)  ## break the code on purpose and see the tests fail
+	$(BIN)/python tests/breakages.py
 
 test-slow: $(READY)  ## the tests that take longer
 	$(BIN)/python -m pytest -m slow

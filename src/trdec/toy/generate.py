@@ -18,7 +18,7 @@ from trdec.trees import brackets
 from trdec.trees.tree import Nonterminal
 
 SHORTEST = 3
-LONGEST = 25
+LONGEST = 16
 """The fewest and the most words of an English sentence, the full stop among them."""
 
 PATIENCE = 10_000

@@ -66,7 +66,7 @@ from trdec.toy.meaning import (
     Tense,
 )
 
-DEEPEST = 2
+DEEPEST = 1
 """How many relative clauses, `of` phrases or `that` clauses may stand inside one another."""
 
 Item = TypeVar("Item")
@@ -111,10 +111,10 @@ class _Draw:
         roll = self._random()
         if roll < 0.14:
             return Question(self._clause(depth=1, negatable=False))
+        if roll < 0.18:
+            return Joined(self._pick(COORDINATORS), self._clause(depth=DEEPEST), self._clause(depth=DEEPEST))
         if roll < 0.22:
-            return Joined(self._pick(COORDINATORS), self._clause(depth=2), self._clause(depth=2))
-        if roll < 0.30:
-            return Subordinated(self._pick(SUBORDINATORS), self._clause(depth=2), self._clause(depth=2))
+            return Subordinated(self._pick(SUBORDINATORS), self._clause(depth=DEEPEST), self._clause(depth=DEEPEST))
         return Statement(self._clause(depth=0))
 
     def _pick(self, items: Sequence[Item]) -> Item:
@@ -185,7 +185,7 @@ class _Draw:
         if isinstance(action.object, Described) and isinstance(action.object.modifier, Relative):
             return action
         manner = place = time = None
-        if self._chance(0.16):
+        if self._chance(0.12):
             manner = self._pick(MANNERS)
         if self._chance(0.45 if action.verb.frame is Frame.INTRANSITIVE else 0.2):
             place = self._place_of_action(action.verb, pronouns)

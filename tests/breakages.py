@@ -1,0 +1,146 @@
+"""Break the code on purpose, one line at a time, and see that a test fails each time.
+
+    make test-breakages
+
+Each breakage is made in a copy of the package; the tests named with it must then fail. A test suite that
+stays green while the code is wrong is worth nothing, so this ends with 1 if any breakage is survived.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parent.parent
+
+
+@dataclass(frozen=True)
+class Breakage:
+    """One line made wrong, and the tests that must notice."""
+
+    file: str
+    right: str
+    wrong: str
+    tests: str
+
+
+BREAKAGES = [
+    Breakage(
+        "trees/binary.py",
+        "middle = (len(nodes) + 1) // 2",
+        "middle = len(nodes) // 2",
+        "tests/laws/test_builders.py",
+    ),
+    Breakage(
+        "trees/binary.py",
+        "if len(words) % 2 == 1:",
+        "if len(words) % 2 == 1 and len(words) > 1:",
+        "tests/laws/test_builders.py",
+    ),
+    Breakage(
+        "trees/brackets.py",
+        'return re.sub(r"[\\\\-]", r"\\\\\\g<0>", name)',
+        'return _TO_ESCAPE.sub(r"\\\\\\g<0>", name)',
+        "tests/laws/test_trees.py",
+    ),
+    Breakage(
+        "trees/dependency.py",
+        "if dependent > word and not written:",
+        "if not written:",
+        "tests/laws/test_dependency.py",
+    ),
+    Breakage(
+        "trees/dependency.py",
+        "shortest = min(crossing, key=lambda word: (abs(lifted[word] - word), word))",
+        "shortest = crossing[0]; lifted[shortest] = 0; continue",
+        "tests/unit/trees/test_dependency_lifting.py",
+    ),
+    Breakage(
+        "trees/preterminals.py",
+        "            closed.append(child)\n        if run:",
+        "            closed.append(child)\n        if run and len(closed) != 1:",
+        "tests/laws/test_trees.py",
+    ),
+    Breakage(
+        "targets/derivation.py",
+        "rest = Open(child, opened, rest)",
+        "rest = Open(child, steps, rest)",
+        "tests/laws/test_targets.py",
+    ),
+    Breakage(
+        "targets/derivation.py",
+        "return Frontier(Open(BEGUN, parent, rest), steps + 1, False)",
+        "return Frontier(Open(BEGUN, steps, rest), steps + 1, False)",
+        "tests/laws/test_targets.py",
+    ),
+    Breakage(
+        "targets/derivation.py",
+        "            return tuple(map(EmitWord, self.vocabulary))",
+        "            return (*map(EmitWord, self.vocabulary), EOP)",
+        "tests/laws/test_targets.py",
+    ),
+    Breakage(
+        "targets/lin.py", "            if children:", "            if len(children) > 1:", "tests/laws/test_targets.py"
+    ),
+    Breakage("targets/ccg.py", "if phrase:", "if phrase and tag is not None:", "tests/laws/test_targets.py"),
+    Breakage(
+        "trees/transform.py",
+        "for unit in reversed(units[1:-1])",
+        "for unit in reversed(units[:-1])",
+        "tests/laws/test_trees.py",
+    ),
+    Breakage("trees/transform.py", "next(bottom_up) >= limit", "next(bottom_up) > limit", "tests/laws/test_trees.py"),
+    Breakage(
+        "grammar/grammar.py",
+        "productive = _productive(counts)",
+        "productive = set(counts)",
+        "tests/unit/cli/test_trees_command.py",
+    ),
+]
+
+
+def caught(breakage: Breakage) -> bool:
+    """Whether the tests fail on the broken code; they must pass on the right code."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "trdec"
+        shutil.copytree(REPOSITORY / "src" / "trdec", copy)
+        file = copy / breakage.file
+        text = file.read_text(encoding="utf-8")
+        if text.count(breakage.right) != 1:
+            raise SystemExit(
+                f"{breakage.file}: expected once, found {text.count(breakage.right)} times: {breakage.right}"
+            )
+        file.write_text(text.replace(breakage.right, breakage.wrong), encoding="utf-8")
+        # The copy comes first on the path, before the installed package.
+        result = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", breakage.tests],
+            cwd=REPOSITORY,
+            env={**os.environ, "PYTHONPATH": folder},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return result.returncode == 1
+
+
+def main() -> None:
+    """Try every breakage and say which were survived."""
+    survived = 0
+    for tests in sorted({breakage.tests for breakage in BREAKAGES}):
+        if caught(Breakage("errors.py", "class TrdecError(", "class TrdecError(", tests)):
+            raise SystemExit(f"{tests} fails on the code as it is: mend that first")
+    for breakage in BREAKAGES:
+        verdict = "caught" if caught(breakage) else "SURVIVED"
+        survived += verdict != "caught"
+        print(f"{verdict:9} {breakage.file}: {breakage.wrong.strip().splitlines()[0]}", flush=True)
+    print(f"{len(BREAKAGES) - survived} passed, {survived} failed")
+    sys.exit(survived > 0)
+
+
+if __name__ == "__main__":
+    main()
