@@ -29,6 +29,7 @@ from trdec.cli.options import (
     WrapWordsOption,
     chosen_input,
     chosen_transforms,
+    counted,
 )
 from trdec.grammar.coverage import coverage as measure
 from trdec.grammar.grammar import Grammar
@@ -115,8 +116,12 @@ def coverage(
             )
         )
     else:
-        print(f"{found.uncovered} of {found.trees} trees need a rule that is not among the grammar's {len(grammar)}.")
-        print(f"{len(unseen)} rules are unseen" + (", needed by the most trees:" if unseen and first else "."))
+        print(
+            f"{found.uncovered} of {counted(found.trees, 'tree', 'trees')} need a rule "
+            f"that is not among the grammar's {len(grammar)}."
+        )
+        rules = counted(len(unseen), "rule is", "rules are")
+        print(f"{rules} unseen" + (", needed by the most trees:" if unseen and first else "."))
         for rule, count in unseen[:first]:
             print(f"{count:6}  {rule}")
     for line in problems.summary():

@@ -35,7 +35,7 @@ class OnError(StrEnum):
     mark = "mark"
 
 
-InputArgument = Annotated[Path, typer.Argument(metavar="[FILE]", help="The file to read; - is standard input.")]
+InputArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The file to read; - is standard input.")]
 InputOption = Annotated[Path | None, typer.Option("--input", "-i", help="The file to read, in place of FILE.")]
 OutputOption = Annotated[Path, typer.Option("--output", "-o", help="The file to write; - is standard output.")]
 FormatOption = Annotated[
@@ -82,6 +82,11 @@ def chosen_transforms(
     return chosen
 
 
+def counted(number: int, one: str, several: str) -> str:
+    """The number with what it counts: 1 tree is, 2 trees are."""
+    return f"{number} {one if number == 1 else several}"
+
+
 class Problems:
     """Sentences that could not be read: shown on standard error as they come, counted for the end."""
 
@@ -104,5 +109,6 @@ class Problems:
     def summary(self) -> Iterator[str]:
         """A line on how many there were, if any."""
         if self.count:
-            verb = "skipped" if self.policy is OnError.skip else "marked (())"
-            yield f"{self.count} sentences that could not be read were {verb}."
+            what = "skipped" if self.policy is OnError.skip else "marked (())"
+            number = counted(self.count, "sentence that could not be read was", "sentences that could not be read were")
+            yield f"{number} {what}."

@@ -28,6 +28,7 @@ from trdec.cli.options import (
     WrapWordsOption,
     chosen_input,
     chosen_transforms,
+    counted,
 )
 from trdec.errors import TextFormatError
 from trdec.text.lines import STANDARD, read_lines, split_words, writing
@@ -120,7 +121,7 @@ def convert(
             stream.write(write(tree) + "\n")
     _say(problems.summary())
     if crossing:
-        _say([f"{crossing} trees had crossing arcs, which were lifted."])
+        _say([f"{counted(crossing, 'tree', 'trees')} had crossing arcs, which were lifted."])
 
 
 @app.command()
@@ -141,15 +142,15 @@ def check(
         else:
             trees += 1
             crossing += not entry.was_projective
-    print(f"{trees} trees are good.")
-    if text is not None:
+    print(f"{counted(trees, 'tree is', 'trees are')} good.")
+    if text is not None and trees:
         print(f"Each has as many words as its line of {text}.")
     if failures:
-        print(f"{failures} sentences have no tree: their parser found none.")
+        print(f"{counted(failures, 'sentence has', 'sentences have')} no tree: the parser found none.")
     if crossing:
-        print(f"{crossing} trees have crossing arcs, which are lifted when the trees are used.")
+        print(f"{counted(crossing, 'tree has', 'trees have')} crossing arcs, which are lifted when trees are used.")
     if problems.count:
-        print(f"{problems.count} sentences cannot be read.")
+        print(f"{counted(problems.count, 'sentence', 'sentences')} cannot be read.")
         raise typer.Exit(1)
 
 
@@ -227,6 +228,8 @@ def show(
             continue
         if entry.error is not None:
             raise entry.error
+        if shown:
+            print()
         shown += 1
         if entry.tree is None:
             print(f"{entry.place}: the parser found no tree.")
@@ -239,7 +242,6 @@ def show(
                 print(row)
         if shown == first or number == line:
             break
-        print()
     if shown == 0:
         raise TextFormatError(
             f"expected a tree to show, found {'none in the input' if line is None else f'no sentence {line}'}."

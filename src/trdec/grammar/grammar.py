@@ -88,6 +88,8 @@ class Grammar:
             text, _, count = line.text.partition("\t")
             try:
                 rule, times = Rule.parse(text), int(count)
+                if times < 1:
+                    raise ValueError(count)
             except ValueError:
                 raise TreeFormatError(
                     f"{line.place}: expected a rule, a tab and its count, such as 'NP -> pre PP<tab>12', "

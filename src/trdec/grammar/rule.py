@@ -25,9 +25,10 @@ class Rule:
     def parse(cls, text: str) -> Rule:
         """The rule that `str` wrote; ValueError for anything else."""
         lhs, arrow, rhs = text.partition(_ARROW)
-        if not (lhs and arrow and rhs.split()):
+        symbols = tuple(symbol for symbol in rhs.split(" ") if symbol)
+        if not (lhs and arrow and symbols):
             raise ValueError(text)
-        return cls(lhs, tuple(rhs.split()))
+        return cls(lhs, symbols)
 
 
 def rules_of(tree: Nonterminal) -> Iterator[Rule]:

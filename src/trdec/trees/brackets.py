@@ -129,6 +129,8 @@ def read(lines: Iterable[Line]) -> Iterator[Entry]:
                 continue
             start = line.place
             if stripped in FAILURES or (_EMPTY.fullmatch(stripped) and stripped.count("(") == stripped.count(")") > 0):
+                if trees == 0 and leading_blank is not None:
+                    yield _blank(leading_blank)
                 trees += 1
                 yield Entry(start, None)
                 start = None

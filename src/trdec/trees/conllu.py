@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from trdec.errors import HeadsError, Place, TreeFormatError
@@ -10,6 +11,7 @@ from trdec.trees.dependency import from_heads, is_projective
 from trdec.trees.entry import Entry
 
 _COLUMNS = 10
+_SPACE = re.compile(r"[ \r\f\v]+")
 
 
 def read(lines: Iterable[Line]) -> Iterator[Entry]:
@@ -48,6 +50,7 @@ def _columns(block: list[Line]) -> tuple[list[str], list[int] | None]:
     """The forms and the heads of a sentence's words; no heads if the sentence was not parsed."""
     words: list[str] = []
     heads: list[str] = []
+    places: list[Place] = []
     for line in block:
         fields = line.text.split("\t")
         if len(fields) != _COLUMNS:
@@ -64,8 +67,9 @@ def _columns(block: list[Line]) -> tuple[list[str], list[int] | None]:
                 "Words are numbered from 1 in each sentence, and an empty line ends the sentence."
             )
         # A form may hold spaces (10 000); words of ours may not, so the space becomes one that parts nothing.
-        words.append(form.strip().replace(" ", "\u00a0") or "_")
+        words.append(_SPACE.sub("\u00a0", form.strip()) or "_")
         heads.append(head)
+        places.append(line.place)
         if not head.isdecimal() and head != "_":
             raise _bad_head(line.place, head)
     if not words:
@@ -73,8 +77,7 @@ def _columns(block: list[Line]) -> tuple[list[str], list[int] | None]:
     if all(head == "_" for head in heads):
         return words, None
     if "_" in heads:
-        word = heads.index("_") + 1
-        raise _bad_head(Place(block[0].place.file, block[0].place.line), f"_ for word {word}")
+        raise _bad_head(places[heads.index("_")], "_")
     return words, [int(head) for head in heads]
 
 

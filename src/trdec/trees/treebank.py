@@ -7,12 +7,12 @@ from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 
-from trdec.errors import MisalignedTreeError, TextFormatError, TrdecError, UsageError
+from trdec.errors import MisalignedTreeError, TextFormatError, TrdecError, TreeFormatError, UsageError
 from trdec.text.lines import Line, read_lines, split_words
 from trdec.trees import brackets, conllu, constituency, supertags
 from trdec.trees.entry import Entry
 from trdec.trees.transform import rooted
-from trdec.trees.tree import Nonterminal, Terminal, fold, words
+from trdec.trees.tree import PRE, Nonterminal, Terminal, fold, preorder, words
 
 
 def _plain(lines: Iterable[Line]) -> Iterator[Entry]:
@@ -28,15 +28,38 @@ FORMATS: dict[str, Callable[[Iterable[Line]], Iterator[Entry]]] = {
 
 CCG = "ccg"
 
+SYMBOLS_NOT_LABELS = ("pre+", "<end>")
+"""Names that derivations give to what is open: a tree cannot have them for labels."""
+
 
 def read(format_name: str, path: Path | str, text: Path | str | None = None) -> Iterator[Entry]:
     """An entry for each sentence of the file, spelt as in the text where that is given."""
     if format_name == CCG:
         if text is None:
             raise UsageError("supertags stand beside a file of words: give it with --text FILE")
-        return supertags.read(read_lines(path), read_lines(text))
-    entries = FORMATS[format_name](read_lines(path))
+        return map(_checked, supertags.read(read_lines(path), read_lines(text)))
+    entries = map(_checked, FORMATS[format_name](read_lines(path)))
     return entries if text is None else _beside(entries, read_lines(text))
+
+
+def _checked(entry: Entry) -> Entry:
+    """The entry, or its error if a label of its tree means something else in a derivation."""
+    if entry.tree is None:
+        return entry
+    for node in preorder(entry.tree):
+        if isinstance(node, Terminal):
+            continue
+        misused = node.label == PRE and not all(isinstance(child, Terminal) for child in node.children)
+        if misused or node.label in SYMBOLS_NOT_LABELS:
+            return replace(
+                entry,
+                tree=None,
+                error=TreeFormatError(
+                    f"{entry.place}: the label {node.label!r} is kept for preterminals and what else is open in a "
+                    "derivation; only words may stand under 'pre'. Rename the label."
+                ),
+            )
+    return entry
 
 
 def _beside(entries: Iterable[Entry], lines: Iterable[Line]) -> Iterator[Entry]:

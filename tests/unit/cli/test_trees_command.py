@@ -82,17 +82,17 @@ def test_bad_trees_can_be_skipped_or_marked(trdec: Run, policy: str, lines: list
     result = trdec("trees", "convert", "--on-error", policy, stdin="(S a)\n(S b))\n")
     assert result.stdout.splitlines() == lines
     assert "<standard input>, line 2: ')' at token 5 follows the end of the tree." in result.stderr
-    assert "1 sentences that could not be read were" in result.stderr
+    assert "1 sentence that could not be read was" in result.stderr
     assert result.returncode == 0
 
 
 def test_crossing_arcs_are_counted(trdec: Run) -> None:
     heads = "".join(f"{word}\tw\t_\t_\t_\t_\t{head}\t_\t_\t_\n" for word, head in ((1, 3), (2, 0), (3, 2)))
     assert (
-        "1 trees had crossing arcs, which were lifted."
+        "1 tree had crossing arcs, which were lifted."
         in trdec("trees", "convert", "--from", "conllu", stdin=heads).stderr
     )
-    assert "1 trees have crossing arcs" in trdec("trees", "check", "--from", "conllu", stdin=heads).stdout
+    assert "1 tree has crossing arcs" in trdec("trees", "check", "--from", "conllu", stdin=heads).stdout
 
 
 def test_check_says_what_is_good_and_ends_with_1_if_anything_is_bad(trdec: Run, tmp_path: Path) -> None:
@@ -100,9 +100,9 @@ def test_check_says_what_is_good_and_ends_with_1_if_anything_is_bad(trdec: Run, 
     good = trdec("trees", "check", "--text", tmp_path / "text", stdin="(S a)\n(())\n(S c d)\n")
     assert good.returncode == 0
     assert good.stdout.startswith("2 trees are good.\nEach has as many words as its line of")
-    assert "1 sentences have no tree: their parser found none." in good.stdout
+    assert "1 sentence has no tree: the parser found none." in good.stdout
     bad = trdec("trees", "check", "--text", tmp_path / "text", stdin="(S a)\n(S b b)\n(S c d)\n")
-    assert "1 sentences cannot be read." in bad.stdout
+    assert "1 sentence cannot be read." in bad.stdout
     _fails(bad, "line 2: the tree has 2 words, its sentence has 1")
 
 
@@ -122,7 +122,7 @@ def test_grammars_are_extracted_and_cover(trdec: Run, tmp_path: Path) -> None:
     assert extracted.stdout.splitlines()[0] == "NP -> pre\t4"
     (tmp_path / "grammar").write_text(extracted.stdout)
     covered = trdec("grammar", "coverage", tmp_path / "grammar", "--strip-tags", stdin="(ROOT (S (NP (DT A)) (X b c)))")
-    assert covered.stdout.startswith("1 of 1 trees need a rule that is not among the grammar's 4.\n2 rules are unseen")
+    assert covered.stdout.startswith("1 of 1 tree need a rule that is not among the grammar's 4.\n2 rules are unseen")
     report = json.loads(trdec("grammar", "coverage", tmp_path / "grammar", "--json", stdin=TREE).stdout)
     assert report["uncovered"] == 1
     assert "NP -> DT NN" in report["unseen_rules"]
@@ -256,3 +256,9 @@ def test_help_is_shown_without_importing_torch(trdec: Run) -> None:
 
 def test_the_version_is_said(trdec: Run) -> None:
     assert trdec("--version").stdout.startswith("trdec 0.")
+
+
+def test_a_label_that_means_something_else_in_a_derivation(trdec: Run) -> None:
+    for tree in ("(S (pre a (X b)) c)", "(S (pre+ a) (X b))", "(S (<end> a) b)"):
+        _fails(trdec("trees", "stats", "--from", "brackets", stdin=tree), "line 1: the label", "Rename the label.")
+    assert trdec("trees", "stats", stdin="(S (pre a) (pre b))").returncode == 0

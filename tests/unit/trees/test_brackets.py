@@ -90,6 +90,10 @@ def test_an_empty_first_line_before_trees_one_a_line_is_an_error() -> None:
     assert _error("\n(S a)\n(S b)").startswith("x.con, line 1: expected a bracketed tree, found an empty line.")
 
 
+def test_an_empty_first_line_before_a_failure_is_an_error() -> None:
+    assert _error("\nNone\n(S a)\n(S b)").startswith("x.con, line 1: expected a bracketed tree, found an empty line.")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

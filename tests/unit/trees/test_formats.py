@@ -16,10 +16,12 @@ from trdec.errors import (
     TreeShapeError,
     UsageError,
 )
+from trdec.targets.derivation import BEGUN, END
 from trdec.text.lines import Line
 from trdec.trees import brackets, conllu, constituency, supertags, treebank
 from trdec.trees.dependency import from_heads, to_heads
 from trdec.trees.entry import Entry
+from trdec.trees.tree import words
 
 
 def _lines(text: str, name: str = "x") -> list[Line]:
@@ -108,7 +110,7 @@ def _word(number: object, head: object) -> str:
         (
             _word(1, 0) + "\n" + _word(2, "_"),
             TreeFormatError,
-            "x, line 1: expected a number in column 7 (HEAD), found '_ for word 2'.",
+            "x, line 2: expected a number in column 7 (HEAD), found '_'.",
         ),
         (
             _word(1, 0) + "\n" + _word(2, 5),
@@ -224,3 +226,12 @@ def test_good_trees_raise_or_hand_over_errors(tmp_path: Path) -> None:
     seen: list[Exception] = []
     assert len(list(treebank.good_trees(treebank.read("penn", tmp_path / "x"), seen.append))) == 2
     assert len(seen) == 1
+
+
+def test_the_names_kept_from_labels_are_those_of_the_derivation() -> None:
+    assert (BEGUN, END) == treebank.SYMBOLS_NOT_LABELS
+
+
+def test_any_space_inside_a_form_becomes_one_that_parts_nothing() -> None:
+    (entry,) = conllu.read(_lines("1\ta b\x0cc\t_\t_\t_\t_\t0\t_\t_\t_"))
+    assert words(entry.tree) == ["a\u00a0b\u00a0c"]
