@@ -13,7 +13,7 @@ import strategies
 from trdec.trees.binary import version_1, version_2
 from trdec.trees.builders import BUILDERS
 from trdec.trees.phrase import phrases
-from trdec.trees.tree import NULL, ROOT, Nonterminal, Terminal, Tree, depth, labels, preorder, words
+from trdec.trees.tree import NULL, ROOT, Nonterminal, Terminal, Tree, depth, preorder, words
 
 
 def make_tree_v1(w: list[str] | list[Tree], l: int, r: int) -> Tree:  # noqa: E741  (the appendix's letters)
@@ -65,18 +65,10 @@ def test_every_builder_keeps_the_words_under_root(kind: str, sentence: list[str]
 
 
 @pytest.mark.parametrize(
-    ("kind", "branches"),
-    [
-        ("binary-1", 2),
-        ("binary-2", 2),
-        ("right-branching", 2),
-        ("left-branching", 2),
-        ("random-binary", 2),
-        ("phrase", 2),
-    ],
+    "kind", ["binary-1", "binary-2", "right-branching", "left-branching", "random-binary", "phrase"]
 )
 @given(sentence=strategies.sentences())
-def test_binary_kinds_have_two_children_a_node(kind: str, branches: int, sentence: list[str]) -> None:
+def test_binary_kinds_have_two_children_a_node(kind: str, sentence: list[str]) -> None:
     tree = BUILDERS[kind](sentence, Random(1))
     below = [node for child in tree.children for node in preorder(child) if isinstance(node, Nonterminal)]
     assert all(len(node.children) == 2 for node in below)

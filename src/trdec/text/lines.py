@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TextIO
+from typing import TextIO
 
 from trdec.errors import EncodingError, FileError, Place
 
@@ -42,14 +42,10 @@ def read_lines(path: Path | str) -> Iterator[Line]:
         yield from _decoded(sys.stdin.buffer, "<standard input>")
         return
     try:
-        stream = Path(path).open("rb")
+        with Path(path).open("rb") as stream:
+            yield from _decoded(stream, str(path))
     except OSError as error:
         raise FileError(f"{path}: cannot be read: {_reason(error)}. Check the name and its permissions.") from error
-    with stream:
-        try:
-            yield from _decoded(stream, str(path))
-        except OSError as error:  # a directory opens on some systems and fails on reading
-            raise FileError(f"{path}: cannot be read: {_reason(error)}.") from error
 
 
 def _decoded(stream: Iterable[bytes], name: str) -> Iterator[Line]:
@@ -91,7 +87,7 @@ def writing(path: Path | str) -> Iterator[TextIO]:
 
 
 @contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[IO[str]]:
+def _replacing(path: Path) -> Iterator[TextIO]:
     descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with open(descriptor, "w", encoding="utf-8", newline="\n") as stream:  # noqa: PTH123  (a descriptor, not a path)

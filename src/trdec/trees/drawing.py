@@ -12,12 +12,18 @@ from trdec.trees.tree import Nonterminal, Terminal, Tree, fold
 _GAP = 2
 
 
-class _Block(NamedTuple):
-    """A drawn part of a tree: its lines, all `width` cells wide, and the column of its top's middle."""
+class _Size(NamedTuple):
+    """How wide a part of a tree is drawn, and the column of its top's middle."""
 
-    lines: list[str]
     width: int
     middle: int
+
+
+class _Block(NamedTuple):
+    """A drawn part of a tree: lines that are all as wide as its size says."""
+
+    size: _Size
+    lines: list[str]
 
 
 def draw(tree: Nonterminal, width: int) -> Iterator[str]:
@@ -30,11 +36,7 @@ def draw(tree: Nonterminal, width: int) -> Iterator[str]:
 
 def spread_width(tree: Tree) -> int:
     """The cells that `spread` needs from left to right."""
-    return fold(
-        tree,
-        lambda leaf: cell_len(leaf.word),
-        lambda node, widths: max(cell_len(node.label), sum(widths) + _GAP * (len(widths) - 1)),
-    )
+    return fold(tree, lambda leaf: _name_size(leaf.word), lambda node, sizes: _Joint(node.label, sizes).size).width
 
 
 def spread(tree: Nonterminal) -> list[str]:
@@ -77,38 +79,48 @@ def _runs(children: tuple[Tree, ...]) -> list[Nonterminal | str]:
     return items
 
 
-def _name(text: str) -> _Block:
+def _name_size(text: str) -> _Size:
     width = cell_len(text)
-    return _Block([text], width, (width - 1) // 2 if width else 0)
+    return _Size(width, (width - 1) // 2 if width else 0)
+
+
+def _name(text: str) -> _Block:
+    return _Block(_name_size(text), [text])
+
+
+class _Joint:
+    """Where a label stands over parts of a tree that are drawn side by side."""
+
+    def __init__(self, label: str, parts: list[_Size]) -> None:
+        self.middles: list[int] = []
+        offset = 0
+        for part in parts:
+            self.middles.append(offset + part.middle)
+            offset += part.width + _GAP
+        self.below = offset - _GAP
+        self.middle = (self.middles[0] + self.middles[-1]) // 2
+        name = _name_size(label)
+        # The label may reach further than what it stands over, on either side.
+        self.left = max(0, name.middle - self.middle)
+        self.right = max(0, self.middle - name.middle + name.width - self.below)
+        self.size = _Size(self.left + self.below + self.right, self.left + self.middle)
+        self.indent = self.size.middle - name.middle
 
 
 def _over(label: str, blocks: list[_Block]) -> _Block:
     """The label, the lines down from it, and the blocks side by side."""
     if not blocks:
         return _name(label)
+    joint = _Joint(label, [block.size for block in blocks])
     height = max(len(block.lines) for block in blocks)
-    middles: list[int] = []
-    offset = 0
-    for block in blocks:
-        middles.append(offset + block.middle)
-        offset += block.width + _GAP
-    width = offset - _GAP
     rows = [
-        (" " * _GAP).join(block.lines[row] if row < len(block.lines) else " " * block.width for block in blocks)
+        (" " * _GAP).join(block.lines[row] if row < len(block.lines) else " " * block.size.width for block in blocks)
         for row in range(height)
     ]
-    middle = (middles[0] + middles[-1]) // 2
-    branches = _branches(middles, middle, width)
-    # The label may be wider than what it stands over, on either side.
-    label_width = cell_len(label)
-    start = middle - (label_width - 1) // 2
-    left = max(0, -start)
-    right = max(0, start + label_width - width)
-    lines = [" " * max(0, start) + label + " " * max(0, width - start - label_width), branches, *rows]
-    padded = [lines[0], *(" " * left + line + " " * right for line in lines[1:])]
-    total = width + left + right
-    padded[0] = padded[0] + " " * (total - cell_len(padded[0]))
-    return _Block(padded, total, middle + left)
+    below = [_branches(joint.middles, joint.middle, joint.below), *rows]
+    top = " " * joint.indent + label
+    top += " " * (joint.size.width - cell_len(top))
+    return _Block(joint.size, [top, *(" " * joint.left + line + " " * joint.right for line in below)])
 
 
 def _branches(middles: list[int], middle: int, width: int) -> str:

@@ -77,8 +77,10 @@ def segment(tree: Nonterminal, split: Callable[[str], Sequence[str]]) -> Nonterm
     def spread(node: Nonterminal, children: list[list[Tree]]) -> list[Tree]:
         return [Nonterminal(node.label, tuple(child for spread_child in children for child in spread_child))]
 
-    top = fold(tree, lambda leaf: [Terminal(piece) for piece in split(leaf.word)], spread)[0]
-    return _nonterminal(top)
+    def cut(leaf: Terminal) -> list[Tree]:
+        return [Terminal(piece) for piece in split(leaf.word)]
+
+    return _nonterminal(fold(tree, cut, spread)[0])
 
 
 def desegment(tree: Nonterminal) -> Nonterminal:

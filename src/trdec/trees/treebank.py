@@ -12,7 +12,7 @@ from trdec.text.lines import Line, read_lines, split_words
 from trdec.trees import brackets, conllu, constituency, supertags
 from trdec.trees.entry import Entry
 from trdec.trees.transform import rooted
-from trdec.trees.tree import PRE, Nonterminal, Terminal, fold, preorder, words
+from trdec.trees.tree import PRE, Nonterminal, Terminal, Tree, fold, preorder, words
 
 
 def _plain(lines: Iterable[Line]) -> Iterator[Entry]:
@@ -90,9 +90,14 @@ def respell(tree: Nonterminal, sentence: list[str]) -> Nonterminal:
     if leaves == sentence:
         return tree
     spelling = iter(sentence)
-    top = fold(
-        tree, lambda _leaf: Terminal(next(spelling)), lambda node, children: Nonterminal(node.label, tuple(children))
-    )
+
+    def spell(_leaf: Terminal) -> Tree:
+        return Terminal(next(spelling))
+
+    def rebuild(node: Nonterminal, children: list[Tree]) -> Tree:
+        return Nonterminal(node.label, tuple(children))
+
+    top = fold(tree, spell, rebuild)
     assert isinstance(top, Nonterminal)
     return top
 
