@@ -36,7 +36,7 @@ def draw(tree: Nonterminal, width: int) -> Iterator[str]:
 
 def spread_width(tree: Tree) -> int:
     """The cells that `spread` needs from left to right."""
-    return fold(tree, lambda leaf: _name_size(leaf.word), lambda node, sizes: _Joint(node.label, sizes).size).width
+    return fold(tree, lambda leaf: _name_size(leaf.word), _over_size).width
 
 
 def spread(tree: Nonterminal) -> list[str]:
@@ -105,6 +105,10 @@ class _Joint:
         self.right = max(0, self.middle - name.middle + name.width - self.below)
         self.size = _Size(self.left + self.below + self.right, self.left + self.middle)
         self.indent = self.size.middle - name.middle
+
+
+def _over_size(node: Nonterminal, parts: list[_Size]) -> _Size:
+    return _Joint(node.label, parts).size if parts else _name_size(node.label)
 
 
 def _over(label: str, blocks: list[_Block]) -> _Block:

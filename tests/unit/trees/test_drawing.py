@@ -81,3 +81,7 @@ def test_a_deep_tree_can_be_outlined_and_pictured() -> None:
     tree = rooted(right_branching([str(number) for number in range(2000)]))
     assert sum(1 for _ in draw(tree, width=80)) == 2000 * 2 - 2  # the last two words share a line
     assert svg(tree).count("<text ") == 4000
+
+
+def test_an_empty_tree_is_drawn_as_its_label() -> None:
+    assert list(draw(Nonterminal("ROOT", ()), width=80)) == ["ROOT"]

@@ -1,0 +1,208 @@
+"""How fast the network trains on one thread: forward, backward, clipping and Adam, as one JSON object a line.
+
+    python benchmarks/training.py --data ../shared/data/or-en
+
+TrDec writes balanced binary trees with every word in a node of its own; seq2seq writes the same words. Without
+--data, sentences of or-en's shape are drawn at random. Ratios are of processor time, on one thread the time that a
+machine with nothing else to do would take.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from machine import matrix_product_rate, peak_memory
+from trdec.data.batch import Batch
+from trdec.data.inventory import Inventory
+from trdec.model.configuration import ModelConfiguration
+from trdec.model.translation_model import TranslationModel
+from trdec.targets.derivation import BEGUN, DerivationTarget
+from trdec.targets.seq2seq import Seq2SeqTarget
+from trdec.targets.table import ActionTable
+from trdec.targets.target import Target, replay
+from trdec.text.subwords import Subwords
+from trdec.trees.binary import version_1
+from trdec.trees.transform import WORD_START, rooted, segment, wrap_words
+from trdec.trees.tree import PRE, Nonterminal
+
+REFERENCE_RATE = 140.0
+"""GFLOP/s at which the goals are set."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Source piece ids, target words, and how a word is cut into pieces."""
+
+    sources: list[list[int]]
+    targets: list[list[str]]
+    source_size: int
+    vocabulary: tuple[str, ...]
+    cuts: dict[str, tuple[str, ...]]
+
+
+def pairs_from(folder: Path) -> Pairs:
+    """The training sentences of or-en."""
+    source, target = Subwords.load(folder / "orm.spm.model"), Subwords.load(folder / "eng.spm.model")
+    numbers = {piece: number for number, piece in enumerate(source.pieces)}
+    sources = [
+        [numbers.get(piece, 0) for piece in source.split_text(line)]
+        for line in (folder / "train.orm").read_text(encoding="utf-8").splitlines()
+    ]
+    targets = [line.split() for line in (folder / "train.eng").read_text(encoding="utf-8").splitlines()]
+    cuts = {word: tuple(target.split(word)) for words in targets for word in words}
+    return Pairs(sources, targets, len(source.pieces), tuple(target.pieces), cuts)
+
+
+def random_pairs(count: int = 2000) -> Pairs:
+    """Sentences of or-en's lengths, one word in three of two pieces."""
+    draw = random.Random(1)
+    vocabulary = tuple(f"{WORD_START}{number}" for number in range(3000)) + tuple(map(str, range(1000)))
+    cuts = {str(n): (vocabulary[n], vocabulary[3000 + n % 1000])[: 1 + (n % 3 == 0)] for n in range(3000)}
+    lengths = [max(1, min(80, round(draw.lognormvariate(3.1, 0.5)))) for _ in range(count)]
+    targets = [[str(draw.randrange(3000)) for _ in range(length)] for length in lengths]
+    sources = [[draw.randrange(3000) for _ in range(max(1, round(1.35 * length)))] for length in lengths]
+    return Pairs(sources, targets, 3000, vocabulary, cuts)
+
+
+@dataclass(frozen=True)
+class Load:
+    """Everything a system trains on."""
+
+    inventory: Inventory
+    sources: list[list[int]]
+    steps: list[NDArray[np.int32]]  # T 3 each: action, symbol, parent
+    is_subword: torch.Tensor  # A bool
+
+
+def load(pairs: Pairs, decoder: str) -> Load:
+    """The steps that the decoder's target takes for the sentences."""
+    trees: list[Nonterminal] = [
+        segment(wrap_words(rooted(version_1(words))), lambda word: pairs.cuts[word]) for words in pairs.targets
+    ]
+    make: Any = {"tree": DerivationTarget, "sequence": Seq2SeqTarget}[decoder]
+    target: Target[Any] = make.from_trees(trees, pairs.vocabulary)
+    table = ActionTable(target)
+    words = torch.tensor([symbol in (PRE, BEGUN) for symbol in table.symbols])
+    inventory = Inventory(
+        pairs.source_size,
+        len(table.actions),
+        len(table.symbols),
+        torch.from_numpy(table.legal),
+        words,
+        torch.tensor([kind in ("word", "eop") for kind in table.kinds]),
+    )
+    steps = [table.numbers(replay(target, target.linearise(tree))) for tree in trees]
+    return Load(inventory, pairs.sources, steps, torch.tensor([kind == "word" for kind in table.kinds]))
+
+
+def batches(work: Load, budget: int, seed: int) -> Iterator[Batch]:
+    """Shuffled batches of about `budget` source and target steps, of sentences of like length."""
+    by_length = sorted(range(len(work.steps)), key=lambda n: (len(work.steps[n]), len(work.sources[n])))
+    groups: list[list[int]] = [[]]
+    filled = 0
+    for number in by_length:
+        cost = len(work.steps[number]) + len(work.sources[number])
+        if groups[-1] and filled + cost > budget:
+            groups.append([])
+            filled = 0
+        groups[-1].append(number)
+        filled += cost
+    draw = random.Random(seed)
+    while True:
+        draw.shuffle(groups)
+        for group in groups:
+            yield make_batch(work, group[::-1])
+
+
+def make_batch(work: Load, numbers: list[int]) -> Batch:
+    """These sentences, padded."""
+    count = len(numbers)
+    source = torch.zeros(count, max(len(work.sources[n]) for n in numbers), dtype=torch.long)
+    steps = torch.zeros(count, max(len(work.steps[n]) for n in numbers), 3, dtype=torch.long)
+    padding = torch.ones(steps.shape[:2], dtype=torch.bool)
+    for row, number in enumerate(numbers):
+        source[row, : len(work.sources[number])] = torch.tensor(work.sources[number])
+        steps[row, : len(work.steps[number])] = torch.from_numpy(work.steps[number])
+        padding[row, : len(work.steps[number])] = False
+    lengths = torch.tensor([len(work.sources[n]) for n in numbers])
+    actions, symbols, parents = steps.unbind(-1)
+    return Batch(source, lengths, actions, symbols, parents, padding)
+
+
+def train(model: TranslationModel[Any], optimiser: torch.optim.Optimizer, batch: Batch) -> None:
+    """One update."""
+    optimiser.zero_grad()
+    loss = model.loss(batch)
+    (loss.total / batch.num_sentences).backward()  # type: ignore[no-untyped-call]
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)
+    optimiser.step()
+
+
+def measure(work: Load, configuration: ModelConfiguration, budget: int, seconds: float) -> dict[str, object]:
+    """The speed of updates on batches of this size."""
+    torch.manual_seed(1)
+    model = TranslationModel[Any](configuration, work.inventory)
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.001, fused=True)
+    stream = batches(work, budget, seed=3)
+    train(model, optimiser, next(stream))
+    rates = [matrix_product_rate(0.5)]
+    subwords = actions = sentences = updates = 0
+    begin, processor_begin = time.perf_counter(), time.process_time()
+    while time.perf_counter() - begin < seconds or updates < 2:
+        batch = next(stream)
+        train(model, optimiser, batch)
+        subwords += int(work.is_subword[batch.actions[~batch.padding]].sum())
+        actions += batch.num_actions
+        sentences += batch.num_sentences
+        updates += 1
+    elapsed, processor = time.perf_counter() - begin, time.process_time() - processor_begin
+    rates.append(matrix_product_rate(0.5))
+    rate = sum(rates) / len(rates)
+    return {
+        "decoder": configuration.decoder,
+        "readout": configuration.readout,
+        "steps_per_batch": budget,
+        "sentences_per_batch": round(sentences / updates, 1),
+        "updates": updates,
+        "subwords_per_second": round(subwords / elapsed, 1),
+        "actions_per_second": round(actions / elapsed, 1),
+        "matrix_product_gflops": round(rate, 1),
+        "subwords_per_processor_second": round(subwords / processor, 1),
+        "subwords_per_gflop": round(subwords / processor / rate, 3),
+        "subwords_per_second_at_140_gflops": round(subwords / processor / rate * REFERENCE_RATE, 1),
+        "peak_memory_gb": round(peak_memory(), 2),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, help="a folder with train.orm, train.eng and two subword models")
+    parser.add_argument("--decoder", choices=["tree", "sequence"], nargs="+", default=["tree", "sequence"])
+    parser.add_argument("--steps-per-batch", type=int, nargs="+", default=[800, 3200, 6400, 12800])
+    parser.add_argument("--readout", choices=["paper", "released"], default="paper")
+    parser.add_argument("--attention", choices=["additive", "dot"], default="additive")
+    parser.add_argument("--seconds", type=float, default=20.0, help="how long to measure each batch size")
+    parser.add_argument("--threads", type=int, default=1)
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    pairs = random_pairs() if arguments.data is None else pairs_from(arguments.data)
+    for decoder in arguments.decoder:
+        work = load(pairs, decoder)
+        configuration = ModelConfiguration(decoder=decoder, readout=arguments.readout, attention=arguments.attention)
+        for budget in arguments.steps_per_batch:
+            print(json.dumps(measure(work, configuration, budget, arguments.seconds)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Examples and tensors: what the network is trained on."""

@@ -1,0 +1,87 @@
+"""Attention over the encoder's states: the definition of each kind."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from trdec.model.attention_tape import AdditiveTape, AttentionTape, DotTape
+from trdec.model.memory import Memory
+
+
+class Attention(Protocol):
+    """How a hidden state scores the places of the source."""
+
+    def keys(self, states: Tensor) -> Tensor:
+        """The encoder's states B S C as they are compared: B S H."""
+
+    def scores(self, hidden: Tensor, keys: Tensor) -> Tensor:
+        """B K S for hidden states B K H."""
+
+    def parameters_in_loop(self) -> tuple[Tensor, ...]:
+        """What the tape needs besides the keys."""
+
+    def tape(self) -> type[AttentionTape]:
+        """The fast form of this attention."""
+
+
+class AdditiveAttention(nn.Module):
+    """score(s, h) = v tanh(W s + U h) (Bahdanau et al., 2015)."""
+
+    def __init__(self, hidden_size: int, context_size: int) -> None:
+        super().__init__()
+        self.query_weight = nn.Parameter(torch.empty(hidden_size, hidden_size))  # W
+        self.key_weight = nn.Parameter(torch.empty(hidden_size, context_size))  # U
+        self.score_weight = nn.Parameter(torch.empty(hidden_size))  # v
+
+    def keys(self, states: Tensor) -> Tensor:
+        return nn.functional.linear(states, self.key_weight)  # B S H
+
+    def scores(self, hidden: Tensor, keys: Tensor) -> Tensor:
+        queries = nn.functional.linear(hidden, self.query_weight)  # B K H
+        return torch.tanh(queries.unsqueeze(2) + keys.unsqueeze(1)) @ self.score_weight  # B K S
+
+    def parameters_in_loop(self) -> tuple[Tensor, ...]:
+        return self.query_weight, self.score_weight
+
+    def tape(self) -> type[AttentionTape]:
+        return AdditiveTape
+
+
+class DotAttention(nn.Module):
+    """score(s, h) = s (U h) (Luong et al., 2015)."""
+
+    def __init__(self, hidden_size: int, context_size: int) -> None:
+        super().__init__()
+        self.key_weight = nn.Parameter(torch.empty(hidden_size, context_size))  # U
+
+    def keys(self, states: Tensor) -> Tensor:
+        return nn.functional.linear(states, self.key_weight)  # B S H
+
+    def scores(self, hidden: Tensor, keys: Tensor) -> Tensor:
+        return hidden @ keys.transpose(1, 2)  # B K S
+
+    def parameters_in_loop(self) -> tuple[Tensor, ...]:
+        return ()
+
+    def tape(self) -> type[AttentionTape]:
+        return DotTape
+
+
+ATTENTIONS: dict[str, type[AdditiveAttention] | type[DotAttention]] = {
+    "additive": AdditiveAttention,
+    "dot": DotAttention,
+}
+
+
+def attend(attention: Attention, hidden: Tensor, keys: Tensor, memory: Memory) -> Tensor:
+    """The context vectors R C of hidden states R H; all rows of a sentence look at it together.
+
+    c = sum over j of softmax(score(s, h))[j] h[j]
+    """
+    grouped = hidden.view(len(keys), -1, hidden.shape[-1])  # B K H
+    scores = attention.scores(grouped, keys)  # B K S
+    scores = scores.masked_fill(memory.padding.unsqueeze(1), -torch.inf)
+    return (scores.softmax(dim=-1) @ memory.states).flatten(0, 1)  # R C

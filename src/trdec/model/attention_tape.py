@@ -1,0 +1,183 @@
+"""The fast attention: scores, their gradients, and the way the context enters the gates.
+
+Sentences are visited one at a time: a sentence's keys fit the processor's cache, none of the source's padding is
+touched, and rows that do not attend at a step cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+
+class AttentionTape(Protocol):
+    """Attention weights of all places, and their gradients; the first rows of the table are zero."""
+
+    weights: Tensor  # B+N S
+
+    def __init__(self, keys: Tensor, lengths: list[int], places: int, parameters: tuple[Tensor, ...]) -> None: ...
+
+    def forward(self, begin: int, hidden: Tensor, sentences: list[int]) -> None:
+        """Fill the weights of the places from `begin` on, given their hidden states n H and sentences."""
+
+    def backward(self, begin: int, sentences: list[int], d_weights: Tensor) -> Tensor:
+        """The gradient n H of the hidden states, given that of the weights n S."""
+
+    def start_backward(self) -> None:
+        """Forget what an earlier backward pass has gathered."""
+
+    def gradients(self, hidden: Tensor, sentences: Tensor) -> tuple[Tensor, ...]:
+        """The gradients of the keys and the parameters, given the states N H and sentences N of all places."""
+
+
+def softmax_gradient(weights: Tensor, d_weights: Tensor, out: Tensor) -> Tensor:
+    """The gradient n S of the scores, given the weights n S and their gradient."""
+    products = torch.mul(weights, d_weights, out=out)
+    return products.addcmul_(weights, products.sum(dim=1, keepdim=True), value=-1)
+
+
+def fill_products(left: Tensor, right: Tensor, sentences: Tensor, sums: Sequence[Tensor]) -> None:
+    """Fill each sentence's sum S X, over its places among M, of left M S times right M X."""
+    places = torch.argsort(sentences, stable=True)  # M
+    counts = torch.bincount(sentences, minlength=len(sums)).tolist()
+    for chosen, total in zip(places.split_with_sizes(counts), sums, strict=True):
+        torch.mm(left[chosen, : len(total)].t(), right[chosen], out=total)
+
+
+class AdditiveTape:
+    """v tanh(W s + k): queries are kept, the tanh is computed again in the backward pass."""
+
+    def __init__(self, keys: Tensor, lengths: list[int], places: int, parameters: tuple[Tensor, ...]) -> None:
+        self.query_weight, self.score_weight = parameters
+        self.query_transposed = self.query_weight.t().contiguous()  # H H
+        num_sentences, num_source, size = keys.shape
+        self.keys = [row[:length] for row, length in zip(keys.unbind(0), lengths, strict=True)]
+        self.lengths = lengths
+        self.queries = keys.new_empty(places, size)  # N H
+        self.num_starts = num_sentences
+        self.weights = keys.new_zeros(num_sentences + places, num_source)  # B+N S
+        scratch = keys.new_empty(num_source, size)  # S H
+        self.scratch = [scratch[:length] for length in lengths]
+        self.scratch_transposed = [part.t() for part in self.scratch]
+
+    def start_backward(self) -> None:
+        shape = (self.num_starts, self.weights.shape[1], self.queries.shape[1])
+        self.d_keys = self.queries.new_zeros(shape)  # B S H
+        self.d_keys_rows = [row[:length] for row, length in zip(self.d_keys.unbind(0), self.lengths, strict=True)]
+        self.d_queries = torch.empty_like(self.queries)  # N H
+        self.d_scores = torch.empty_like(self.weights[self.num_starts :])  # N S
+        self.d_score_weight = torch.zeros_like(self.score_weight)  # H
+
+    def forward(self, begin: int, hidden: Tensor, sentences: list[int]) -> None:
+        end = begin + len(sentences)
+        queries = torch.mm(hidden, self.query_transposed, out=self.queries[begin:end])  # n H
+        scores = self.weights.new_full((end - begin, self.weights.shape[1]), -torch.inf)  # n S
+        for sentence, query, score in zip(sentences, queries.unbind(0), scores.unbind(0), strict=True):
+            scratch = self.scratch[sentence]  # S H
+            torch.add(self.keys[sentence], query, out=scratch)
+            scratch.tanh_()
+            torch.mv(scratch, self.score_weight, out=score[: self.lengths[sentence]])
+        torch.softmax(scores, dim=1, out=self.weights[self.num_starts + begin : self.num_starts + end])
+
+    def backward(self, begin: int, sentences: list[int], d_weights: Tensor) -> Tensor:
+        end = begin + len(sentences)
+        weights = self.weights[self.num_starts + begin : self.num_starts + end]  # n S
+        d_scores = softmax_gradient(weights, d_weights, out=self.d_scores[begin:end])  # n S
+        d_queries = self.d_queries[begin:end]  # n H
+        for sentence, query, d_score, d_query in zip(
+            sentences,
+            self.queries[begin:end].unbind(0),
+            d_scores.unbind(0),
+            d_queries.unbind(0),
+            strict=True,
+        ):
+            scratch, transposed = self.scratch[sentence], self.scratch_transposed[sentence]
+            d_score = d_score[: self.lengths[sentence]]  # S
+            torch.add(self.keys[sentence], query, out=scratch)
+            scratch.tanh_()
+            self.d_score_weight.addmv_(transposed, d_score)
+            # tanh' = 1 - tanh^2. Here only tanh^2 is summed. The 1 adds nothing to the query's gradient, since the
+            # gradients of a softmax's scores sum to zero; what it adds to the keys' is left to the end.
+            scratch.mul_(scratch)
+            torch.mv(transposed, d_score, out=d_query)
+            self.d_keys_rows[sentence].addcmul_(scratch, d_score.unsqueeze(1))
+        d_queries.mul_(self.score_weight).neg_()
+        return d_queries @ self.query_weight  # n H
+
+    def gradients(self, hidden: Tensor, sentences: Tensor) -> tuple[Tensor, ...]:
+        sums = torch.zeros_like(self.d_keys[:, :, 0]).index_add_(0, sentences, self.d_scores)  # B S
+        d_keys = (sums.unsqueeze(2) - self.d_keys).mul_(self.score_weight)  # B S H
+        return d_keys, self.d_queries.t() @ hidden, self.d_score_weight
+
+
+class DotTape:
+    """s k."""
+
+    def __init__(
+        self,
+        keys: Tensor,
+        lengths: list[int],
+        places: int,
+        parameters: tuple[Tensor, ...],  # noqa: ARG002  this kind has none
+    ) -> None:
+        num_sentences, num_source, _ = keys.shape
+        self.keys = [row[:length] for row, length in zip(keys.unbind(0), lengths, strict=True)]
+        self.lengths = lengths
+        self.num_starts = num_sentences
+        self.weights = keys.new_zeros(num_sentences + places, num_source)  # B+N S
+
+    def start_backward(self) -> None:
+        self.d_scores = torch.empty_like(self.weights[self.num_starts :])  # N S
+
+    def forward(self, begin: int, hidden: Tensor, sentences: list[int]) -> None:
+        end = begin + len(sentences)
+        scores = self.weights.new_full((end - begin, self.weights.shape[1]), -torch.inf)  # n S
+        for sentence, row, score in zip(sentences, hidden.unbind(0), scores.unbind(0), strict=True):
+            torch.mv(self.keys[sentence], row, out=score[: self.lengths[sentence]])
+        torch.softmax(scores, dim=1, out=self.weights[self.num_starts + begin : self.num_starts + end])
+
+    def backward(self, begin: int, sentences: list[int], d_weights: Tensor) -> Tensor:
+        end = begin + len(sentences)
+        weights = self.weights[self.num_starts + begin : self.num_starts + end]  # n S
+        d_scores = softmax_gradient(weights, d_weights, out=self.d_scores[begin:end])  # n S
+        d_hidden = weights.new_empty(end - begin, self.keys[0].shape[1])  # n H
+        for sentence, d_score, d_row in zip(sentences, d_scores.unbind(0), d_hidden.unbind(0), strict=True):
+            torch.mv(self.keys[sentence].t(), d_score[: self.lengths[sentence]], out=d_row)
+        return d_hidden
+
+    def gradients(self, hidden: Tensor, sentences: Tensor) -> tuple[Tensor, ...]:
+        d_keys = hidden.new_zeros(self.num_starts, self.d_scores.shape[1], hidden.shape[1])  # B S H
+        rows = [row[:length] for row, length in zip(d_keys.unbind(0), self.lengths, strict=True)]
+        fill_products(self.d_scores, hidden, sentences, rows)
+        return (d_keys,)
+
+
+class ContextTape:
+    """What contexts contribute to the gates: W c = sum over j of a[j] (W h[j]).
+
+    W h is given for all places of the source, sum(S) 4H, so that a step multiplies S numbers a row instead of C.
+    """
+
+    def __init__(self, projected: Tensor, lengths: list[int]) -> None:
+        self.projected = projected.split_with_sizes(lengths)  # S 4H each
+        self.transposed = [row.t() for row in self.projected]  # 4H S each
+        self.lengths = lengths
+
+    def forward(self, gates: Tensor, weights: Tensor, sentences: list[int]) -> None:
+        """Add the contribution of the contexts with these weights n S to gates n 4H."""
+        for sentence, row, weight in zip(sentences, gates.unbind(0), weights.unbind(0), strict=True):
+            row.addmv_(self.transposed[sentence], weight[: self.lengths[sentence]])
+
+    def backward(self, d_gates: Tensor, d_weights: Tensor, sentences: list[int]) -> None:
+        """Add the gradient n S of the weights."""
+        for sentence, row, d_weight in zip(sentences, d_gates.unbind(0), d_weights.unbind(0), strict=True):
+            d_weight[: self.lengths[sentence]].addmv_(self.projected[sentence], row)
+
+    def gradient(self, d_gates: Tensor, weights: Tensor, sentences: Tensor) -> Tensor:
+        """sum(S) 4H, from the gate gradients M 4H, the weights M S that entered them and the sentences M."""
+        sums = d_gates.new_empty(sum(self.lengths), d_gates.shape[1])  # sum(S) 4H
+        fill_products(weights, d_gates, sentences, sums.split_with_sizes(self.lengths))
+        return sums

@@ -1,0 +1,46 @@
+"""Dropout masks, sampled once a batch, so that stepping and the whole-sequence recurrence can share them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+
+def sample_mask(shape: tuple[int, ...], share: float, like: Tensor) -> Tensor | None:
+    """0 at the given share of places and 1 / (1 - share) at the others; None when nothing is dropped."""
+    if share == 0:
+        return None
+    return torch.empty(shape, dtype=like.dtype, device=like.device).bernoulli_(1 - share).div_(1 - share)
+
+
+def drop(values: Tensor, mask: Tensor | None) -> Tensor:
+    """The values that the mask keeps."""
+    return values if mask is None else values * mask
+
+
+@dataclass(frozen=True)
+class DecoderDropout:
+    """The masks of a decoder for one batch, or for one step of it; a field that is None drops nothing.
+
+    The tree decoder's `rule` fields belong to its rule RNN, the sequence decoder's to its only LSTM.
+    """
+
+    rule_embeddings: Tensor | None = None  # B T E, or B E for one step
+    word_embeddings: Tensor | None = None  # B T E
+    rule_states: Tensor | None = None  # B H: the same at all steps
+    word_states: Tensor | None = None  # B H
+    features: Tensor | None = None  # B T F
+
+    def at(self, step: int) -> DecoderDropout:
+        """The masks of one step."""
+        chosen = {
+            name: mask[:, step]
+            for name in ("rule_embeddings", "word_embeddings", "features")
+            if (mask := getattr(self, name)) is not None
+        }
+        return replace(self, **chosen)
+
+
+NO_DROPOUT = DecoderDropout()

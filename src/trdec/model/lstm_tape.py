@@ -1,0 +1,102 @@
+"""The fast LSTM: the steps of many rows with everything that can wait left out of the loop.
+
+A tape owns the activations of one LSTM over all places of a batch. What enters the gates other than through the
+hidden state is added to `gates` before the step; weight gradients are formed after the last step, each as one
+product over all places.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+Rows = slice | Tensor
+"""Rows of a table: a view where they stand together, an index where they do not."""
+
+
+def by_gate(weight: Tensor) -> Tensor:
+    """A weight 4H K as four matrices K H: the layout in which few rows multiply fastest."""
+    return weight.view(4, -1, weight.shape[1]).transpose(1, 2).contiguous()  # 4 K H
+
+
+def add_product(gates: Tensor, inputs: Tensor, weight_by_gate: Tensor) -> None:
+    """gates += inputs W for gates n 4H and inputs n K."""
+    viewed = gates.view(len(gates), 4, -1).transpose(0, 1)  # 4 n H
+    viewed.baddbmm_(inputs.expand(4, *inputs.shape), weight_by_gate)
+
+
+def product(inputs: Tensor, weight_by_gate: Tensor) -> Tensor:
+    """inputs W, n 4H, for inputs n K."""
+    gates = inputs.new_empty(len(inputs), 4, weight_by_gate.shape[2])  # n 4 H
+    torch.bmm(inputs.expand(4, *inputs.shape), weight_by_gate, out=gates.transpose(0, 1))
+    return gates.flatten(1)  # n 4H
+
+
+class LSTMTape:
+    """Activations and their gradients of an LSTM; the first B rows of the tables are its start states."""
+
+    def __init__(
+        self,
+        gates: Tensor,  # N 4H   what the inputs contribute; becomes the activated gates
+        hidden_weight: Tensor,  # 4H H
+        hidden: Tensor,  # B H
+        cell: Tensor,  # B H
+        mask: Tensor | None,  # B H   variational dropout of the hidden state where it enters the product
+    ) -> None:
+        self.num_starts, size = hidden.shape
+        places = gates.shape[0]
+        self.size = size
+        self.gates = gates
+        self.hidden_weight = hidden_weight
+        self.hidden_by_gate = by_gate(hidden_weight)  # 4 H H
+        self.mask = mask
+        self.hidden = gates.new_empty(self.num_starts + places, size)  # B+N H
+        self.cells = gates.new_empty(self.num_starts + places, size)  # B+N H
+        self.hidden[: self.num_starts] = hidden
+        self.cells[: self.num_starts] = cell
+        self.tanh_cells = gates.new_empty(places, size)  # N H
+
+    def forward(self, begin: int, end: int, previous: Rows, rows: Rows) -> Tensor:
+        """The hidden states n H of places begin to end, whose previous states are given rows of the tables."""
+        gates = self.gates[begin:end]  # n 4H
+        recurrent = self.hidden[previous]  # n H
+        if self.mask is not None:
+            recurrent = recurrent * self.mask[rows]
+        add_product(gates, recurrent, self.hidden_by_gate)
+        gates[:, : 3 * self.size].sigmoid_()
+        gates[:, 3 * self.size :].tanh_()
+        i, f, o, g = gates.chunk(4, dim=1)  # n H each
+        first = self.num_starts + begin
+        cell = self.cells[first : first + end - begin]  # n H
+        hidden = self.hidden[first : first + end - begin]  # n H
+        torch.mul(f, self.cells[previous], out=cell).addcmul_(i, g)
+        torch.tanh(cell, out=self.tanh_cells[begin:end])
+        return torch.mul(o, self.tanh_cells[begin:end], out=hidden)
+
+    def backward(
+        self, begin: int, end: int, previous: Rows, rows: Rows, d_hidden: Tensor, d_cell: Tensor, d_gates: Tensor
+    ) -> Tensor:
+        """The gradient n H of the previous hidden states; fills d_gates, turns d_cell into the previous cells'."""
+        gates, tanh_cell = self.gates[begin:end], self.tanh_cells[begin:end]
+        i, f, o, g = gates.chunk(4, dim=1)  # n H each
+        d_i, d_f, d_o, d_g = d_gates.chunk(4, dim=1)  # n H each
+        torch.mul(d_hidden, tanh_cell, out=d_o)
+        d_cell += torch.ops.aten.tanh_backward(d_hidden * o, tanh_cell)
+        torch.mul(d_cell, g, out=d_i)
+        torch.mul(d_cell, self.cells[previous], out=d_f)
+        torch.mul(d_cell, i, out=d_g)
+        d_cell *= f
+        sigmoids = slice(0, 3 * self.size)
+        torch.ops.aten.sigmoid_backward(d_gates[:, sigmoids], gates[:, sigmoids], grad_input=d_gates[:, sigmoids])
+        torch.ops.aten.tanh_backward(d_g, g, grad_input=d_g)
+        d_recurrent = d_gates @ self.hidden_weight  # n H
+        if self.mask is not None:
+            d_recurrent *= self.mask[rows]
+        return d_recurrent
+
+    def hidden_weight_gradient(self, d_gates: Tensor, previous: Tensor, rows: Tensor) -> Tensor:
+        """4H H, from the gate gradients of all places and the table rows that came before them."""
+        recurrent = self.hidden[previous]  # N H
+        if self.mask is not None:
+            recurrent *= self.mask[rows]
+        return d_gates.t() @ recurrent

@@ -1,0 +1,117 @@
+"""The whole network: encoder, decoder and softmax."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Generic
+
+import torch
+from torch import Tensor, nn
+
+from trdec.data.batch import Batch
+from trdec.data.inventory import Inventory
+from trdec.errors import UsageError
+from trdec.model.action_softmax import ActionSoftmax
+from trdec.model.configuration import ModelConfiguration
+from trdec.model.decoder import State
+from trdec.model.dropout import NO_DROPOUT
+from trdec.model.encoder import Encoder
+from trdec.model.memory import Memory
+from trdec.model.sequence_decoder import SequenceDecoder
+from trdec.model.tree_decoder import TreeDecoder
+
+DECODERS: dict[str, type[TreeDecoder] | type[SequenceDecoder]] = {"tree": TreeDecoder, "sequence": SequenceDecoder}
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What training minimises and what it reports."""
+
+    total: Tensor  # scalar   smoothed, summed over all steps
+    negative_log_probs: Tensor  # B T   of the gold actions, not smoothed, 0 at padding
+
+
+class TranslationModel(nn.Module, Generic[State]):
+    """log p(action | source, actions before): what training, search and scoring know of the network."""
+
+    def __init__(self, configuration: ModelConfiguration, inventory: Inventory) -> None:
+        super().__init__()
+        self.configuration = configuration
+        self.num_actions = inventory.num_actions
+        self.encoder = Encoder(configuration, inventory.source_size)
+        self.decoder: Any = DECODERS[configuration.decoder](configuration, inventory)
+        self.softmax = ActionSoftmax(inventory)
+        features, embedding = self.decoder.feature_size, configuration.embedding_size
+        if configuration.tie_embeddings:
+            if features != embedding:
+                raise UsageError(
+                    f"tie_embeddings needs features of the embeddings' size, {embedding}, but this decoder's "
+                    f"readout gives {features}. Choose readout: released, or do not tie."
+                )
+            self.register_parameter("output_weight", None)
+        else:
+            self.output_weight = nn.Parameter(torch.empty(inventory.num_actions, features))
+        INITIALISATIONS[configuration.initialisation](self, configuration.initialisation_range)
+
+    def encode(self, source: Tensor, source_lengths: Tensor) -> Memory:
+        """The memory of sources B S of these lengths B."""
+        memory: Memory = self.decoder.prepare(self.encoder(source, source_lengths))
+        return memory
+
+    def start(self, memory: Memory) -> State:
+        """The decoder's state before the first step, one row a sentence."""
+        state: State = self.decoder.start(memory)
+        return state
+
+    def step(
+        self, state: State, memory: Memory, previous: Tensor, symbols: Tensor, parents: Tensor
+    ) -> tuple[Tensor, State]:
+        """Log-probabilities R A of the next action, and the state after it."""
+        features, state = self.decoder.step(state, memory, previous, symbols, parents)
+        return self.softmax.log_probs(self._output_weight(), features, symbols), state
+
+    def log_probs(self, batch: Batch) -> Tensor:
+        """B T: the log-probability of every gold action, 0 at padding."""
+        return -self.loss(batch).negative_log_probs
+
+    def loss(self, batch: Batch, label_smoothing: float = 0.0) -> Loss:
+        """The cross-entropy of the batch; smoothing spreads its share evenly over the legal actions."""
+        memory = self.encode(batch.source, batch.source_lengths)
+        dropout = self.decoder.sample_dropout(batch) if self.training else NO_DROPOUT
+        features, packing = self.decoder.packed_sequence(memory, batch, dropout)  # N F
+        plain, smoothed = self.softmax.losses(
+            self._output_weight(),
+            features,
+            packing.pack(batch.symbols),
+            packing.pack(batch.actions),
+            label_smoothing,
+        )  # N
+        return Loss(smoothed.sum(), packing.unpack(plain, batch.actions.shape[1]))
+
+    def _output_weight(self) -> Tensor:
+        if self.output_weight is None:
+            tied: Tensor = self.decoder.embedding.weight[: self.num_actions]  # A F
+            return tied
+        return self.output_weight
+
+
+def uniform(model: nn.Module, bound: float) -> None:
+    """Draw every parameter from [-bound, bound]."""
+    for parameter in model.parameters():
+        nn.init.uniform_(parameter, -bound, bound)
+
+
+def xavier(model: nn.Module, bound: float) -> None:  # noqa: ARG001
+    """Draw matrices after Glorot and Bengio (2010), vectors that multiply like a matrix of one row; biases zero."""
+    for name, parameter in model.named_parameters():
+        if parameter.dim() > 1:
+            nn.init.xavier_uniform_(parameter)
+        elif name.endswith("bias"):
+            nn.init.zeros_(parameter)
+        else:
+            limit = math.sqrt(6 / (1 + len(parameter)))
+            nn.init.uniform_(parameter, -limit, limit)
+
+
+INITIALISATIONS = {"uniform": uniform, "xavier": xavier}

@@ -1,0 +1,187 @@
+"""The recurrence that training runs computes what the readable step defines: values and gradients."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+import torch
+from random_batches import NUM_ACTIONS, random_batch, sentence, sequence_inventory, tree_inventory
+from torch import Tensor
+
+from trdec.data.batch import Batch
+from trdec.model.configuration import DropoutConfiguration, ModelConfiguration
+from trdec.model.dropout import NO_DROPOUT, DecoderDropout
+from trdec.model.memory import Memory
+from trdec.model.translation_model import TranslationModel
+
+torch.set_num_threads(1)  # many tiny products: threads would only wait for each other
+
+KINDS = [
+    {"decoder": "tree", "readout": "paper", "attention": "additive"},
+    {"decoder": "tree", "readout": "released", "attention": "additive", "start": "last_state"},
+    {"decoder": "tree", "readout": "released", "attention": "dot", "tie_embeddings": True},
+    {"decoder": "tree", "readout": "paper", "attention": "dot", "encoder_layers": 2},
+    {"decoder": "sequence", "attention": "additive"},
+    {"decoder": "sequence", "attention": "dot", "start": "last_state", "tie_embeddings": True},
+]
+DROPOUTS = [DropoutConfiguration(), DropoutConfiguration(embeddings=0.3, states=0.4, readout=0.2)]
+
+kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values())))
+dropouts = pytest.mark.parametrize("dropout", DROPOUTS, ids=["no dropout", "dropout"])
+
+
+def make_model(kind: dict[str, object], dropout: DropoutConfiguration = DROPOUTS[0], seed: int = 1) -> TranslationModel:
+    torch.manual_seed(seed)
+    inventory = tree_inventory() if kind["decoder"] == "tree" else sequence_inventory()
+    configuration = ModelConfiguration(
+        embedding_size=3, hidden_size=4, initialisation_range=0.7, dropout=dropout, **kind
+    )
+    return TranslationModel(configuration, inventory).double()
+
+
+def stepped_features(model: TranslationModel, memory: Memory, batch: Batch, dropout: DecoderDropout) -> Tensor:
+    """What the definition gives, one step of all sentences after the other; 0 at padding."""
+    state = model.start(memory)
+    sentences = torch.arange(batch.num_sentences)
+    addresses = [torch.zeros_like(sentences)]  # of step t at t + 1
+    previous = torch.full_like(sentences, NUM_ACTIONS)
+    rows = []
+    for step in range(batch.actions.shape[1]):
+        parents = torch.stack(addresses)[batch.parents[:, step], sentences]
+        features, state = model.decoder.step(state, memory, previous, batch.symbols[:, step], parents, dropout.at(step))
+        addresses.append(state.here)
+        previous = batch.actions[:, step]
+        rows.append(features)
+    return torch.stack(rows, dim=1).masked_fill(batch.padding.unsqueeze(2), 0.0)  # B T F
+
+
+def gradients(model: TranslationModel, features: Tensor) -> dict[str, Tensor]:
+    """The gradients of a sum of features with fixed random weights."""
+    torch.manual_seed(5)
+    model.zero_grad()
+    (features * torch.randn_like(features)).sum().backward()
+    return {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+
+
+@kinds
+@dropouts
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_sequence_is_what_stepping_gives(kind: dict[str, object], dropout: DropoutConfiguration, seed: int) -> None:
+    model, batch = make_model(kind, dropout, seed), random_batch(seed)
+    masks = model.decoder.sample_dropout(batch)
+    found, defined = [], []
+    for into, compute in ((found, model.decoder.sequence), (defined, partial(stepped_features, model))):
+        torch.manual_seed(9)  # the encoder drops the same places both times
+        features = compute(model.encode(batch.source, batch.source_lengths), batch, masks)
+        into += [features.detach(), gradients(model, features)]
+    torch.testing.assert_close(found[0], defined[0], rtol=1e-9, atol=1e-9)
+    assert found[1].keys() == defined[1].keys()
+    for name, gradient in defined[1].items():
+        torch.testing.assert_close(found[1][name], gradient, rtol=1e-9, atol=1e-9, msg=name)
+    assert all(bool(gradient.any()) for gradient in defined[1].values())
+
+
+@kinds
+def test_the_sequence_has_the_gradients_of_its_values(kind: dict[str, object]) -> None:
+    model, batch = make_model(kind), random_batch(4, sizes=(3, 0), max_source=3)
+    parameters = dict(model.named_parameters())
+
+    def features(*values: Tensor) -> Tensor:
+        replaced = dict(zip(parameters, values, strict=True))
+        result = torch.func.functional_call(_Features(model), {f"model.{k}": v for k, v in replaced.items()}, (batch,))
+        assert isinstance(result, Tensor)
+        return result
+
+    inputs = tuple(parameter.detach().clone().requires_grad_() for parameter in parameters.values())
+    assert torch.autograd.gradcheck(features, inputs, fast_mode=True, atol=1e-6)
+
+
+class _Features(torch.nn.Module):
+    def __init__(self, model: TranslationModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, batch: Batch) -> Tensor:
+        memory = self.model.encode(batch.source, batch.source_lengths)
+        return self.model.decoder.sequence(memory, batch)
+
+
+@kinds
+def test_a_batch_is_its_sentences(kind: dict[str, object]) -> None:
+    model, batch = make_model(kind).eval(), random_batch(6)
+    together = model.log_probs(batch)
+    assert not bool(together[batch.padding].any())
+    for row in range(batch.num_sentences):
+        alone = model.log_probs(sentence(batch, row))[0]
+        torch.testing.assert_close(together[row, : len(alone)], alone, rtol=1e-9, atol=1e-9)
+
+
+@kinds
+def test_the_order_of_sentences_does_not_matter(kind: dict[str, object]) -> None:
+    model, batch = make_model(kind).eval(), random_batch(7)
+    order = torch.tensor([2, 0, 3, 1])
+    moved = Batch(*(getattr(batch, name)[order] for name in batch.__dataclass_fields__))
+    torch.testing.assert_close(model.log_probs(moved), model.log_probs(batch)[order], rtol=1e-9, atol=1e-9)
+
+
+@kinds
+def test_gold_log_probabilities_are_those_that_stepping_gives(kind: dict[str, object]) -> None:
+    model, batch = make_model(kind).eval(), random_batch(8)
+    memory = model.encode(batch.source, batch.source_lengths)
+    features = stepped_features(model, memory, batch, NO_DROPOUT)
+    weight = model._output_weight()
+    expected = torch.zeros(batch.padding.shape, dtype=torch.float64)
+    for row, step in (~batch.padding).nonzero().tolist():
+        legal = model.softmax.legal[batch.symbols[row, step]]
+        logits = (weight @ features[row, step]).masked_fill(~legal, -torch.inf)
+        expected[row, step] = logits.log_softmax(0)[batch.actions[row, step]]
+    torch.testing.assert_close(model.log_probs(batch), expected, rtol=1e-9, atol=1e-9)
+
+
+@kinds
+def test_hypotheses_of_a_sentence_are_copies_of_it_and_survive_any_reordering(kind: dict[str, object]) -> None:
+    """Three hypotheses a sentence follow different derivations, are shuffled at every step, and find their parents."""
+    model = make_model(kind).eval()
+    width = 3
+    gold = random_batch(11, sizes=(6, 4, 5, 3, 2, 7))
+    # Rows 0-2 read the source of row 0, rows 3-5 that of row 3.
+    sources = torch.tensor([0, 0, 0, 3, 3, 3])
+    gold = Batch(
+        gold.source[sources],
+        gold.source_lengths[sources],
+        gold.actions,
+        gold.symbols,
+        gold.parents,
+        gold.padding,
+    )
+    expected = model.log_probs(gold)
+
+    pair = torch.tensor([0, 3])
+    memory = model.encode(gold.source, gold.source_lengths).select(pair)
+    state = model.start(memory).select(torch.tensor([0] * width + [1] * width))
+    at = torch.arange(6)  # which derivation each row follows
+    addresses = torch.zeros(6, 1, dtype=torch.long)  # by derivation, step + 1
+    found = torch.zeros_like(expected)
+    draw = torch.Generator().manual_seed(3)
+    for step in range(gold.actions.shape[1]):
+        shuffle = torch.cat([torch.randperm(width, generator=draw) + base for base in (0, width)])
+        state, at = state.select(shuffle), at[shuffle]
+        if step:  # where the step before left its states, asked only after the shuffle
+            column = torch.zeros(6, 1, dtype=torch.long)
+            column[at, 0] = state.here
+            addresses = torch.cat([addresses, column], dim=1)
+        previous = gold.actions[at, step - 1] if step else torch.full_like(at, NUM_ACTIONS)
+        parents = addresses[at, gold.parents[at, step]]
+        log_probs, state = model.step(state, memory, previous, gold.symbols[at, step], parents)
+        found[at, step] = log_probs[torch.arange(6), gold.actions[at, step]].masked_fill(gold.padding[at, step], 0)
+    torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-9)
+
+
+@kinds
+def test_stepping_without_gradients_gives_the_same_numbers(kind: dict[str, object]) -> None:
+    model, batch = make_model(kind).eval(), random_batch(12)
+    memory = model.encode(batch.source, batch.source_lengths)
+    with torch.no_grad():
+        without = stepped_features(model, memory, batch, NO_DROPOUT)
+    torch.testing.assert_close(without, stepped_features(model, memory, batch, NO_DROPOUT), rtol=0, atol=1e-12)
