@@ -20,7 +20,8 @@ LAYERS = [
     ["data"],
     ["model"],
     ["search", "training"],
-    ["config", "translator"],
+    ["config"],
+    ["trainer", "translator"],
     ["config_reference"],
     ["cli"],
 ]

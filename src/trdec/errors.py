@@ -12,6 +12,15 @@
     ├── SubwordError            a subword model that cannot be loaded or trained
     ├── UnknownRuleError        a tree needs a rule the grammar does not have
     ├── UnknownActionError      an action or its id is not in the table
+    ├── NoExamplesError         a corpus of which nothing is left
+    ├── StoredDataError         prepared data or a codec that is missing, damaged or of another version
+    ├── WorkerError             a worker process that died
+    ├── ConfigError             a configuration that cannot be used, or is not the one a model was begun with
+    ├── CheckpointError         a checkpoint or a file of weights that is damaged or foreign
+    ├── TrainingError           training that cannot go on
+    │   └── TrainingInterrupted training that was asked to end, and can be resumed
+    ├── ModelError              a model directory that is missing, incomplete, damaged or of another version
+    ├── SearchError             a sentence for which nothing obeys what a search was asked
     └── IllegalActionError      an action that the open symbol does not allow
 
 A message says what was expected, what was found, where, and what to do.
@@ -68,6 +77,46 @@ class UnknownRuleError(TrdecError):
 
 class UnknownActionError(TrdecError):
     """An action, or the number of one, that is not in the table."""
+
+
+class NoExamplesError(TrdecError):
+    """A corpus of which nothing is left to train on or to measure with."""
+
+
+class StoredDataError(TrdecError):
+    """Prepared data or a codec that is missing, damaged or of another version."""
+
+
+class WorkerError(TrdecError):
+    """A worker process that died before its work was done."""
+
+
+class ConfigError(TrdecError):
+    """A configuration that cannot be used, or is not the one a model was begun with."""
+
+
+class CheckpointError(TrdecError):
+    """A checkpoint, or a file of weights, that is damaged or foreign."""
+
+
+class TrainingError(TrdecError):
+    """Training that cannot go on."""
+
+
+class TrainingInterrupted(TrainingError):
+    """Training that was asked to end by a signal, wrote a checkpoint, and can be resumed."""
+
+    def __init__(self, message: str, signal_number: int) -> None:
+        super().__init__(message)
+        self.signal_number = signal_number
+
+
+class ModelError(TrdecError):
+    """A model directory that is missing, incomplete, damaged or of another version."""
+
+
+class SearchError(TrdecError):
+    """A sentence for which no derivation obeys what a search was asked."""
 
 
 class IllegalActionError(TrdecError):

@@ -51,11 +51,13 @@ def options(
 
 
 def _add_verbs() -> None:
-    from trdec.cli import grammar, toy, trees
+    from trdec.cli import grammar, prepare, toy, train, trees
 
     app.add_typer(trees.app, name="trees")
     app.add_typer(grammar.app, name="grammar")
     app.command("toy")(toy.toy)
+    app.command("prepare")(prepare.prepare)
+    app.command("train")(train.train)
 
 
 _add_verbs()

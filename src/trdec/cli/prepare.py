@@ -36,8 +36,9 @@ def prepare(
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     configuration = load_configuration(configuration_file, overrides or [])
     directory = configuration.output / "data"
+    workers = workers or os.cpu_count() or 1
     with _progress() as progress:
-        made = make(configuration.data, configuration.system, directory, workers or os.cpu_count() or 1, progress)
+        made = make(configuration.located_data, configuration.system, directory, workers, progress)
     if json:
         print(json_format.dumps(made.report.to_json(), ensure_ascii=False, indent=2))
     else:

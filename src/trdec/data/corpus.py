@@ -1,0 +1,188 @@
+"""A corpus as its files have it: sentence pairs with what is written about their trees, one at a time.
+
+Nothing is parsed here, so that one process can read for many that parse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trdec.data.configuration import CorpusConfiguration
+from trdec.errors import FileError, TextFormatError, UsageError
+from trdec.systems import ANNOTATIONS, CONSTITUENCY, DEPENDENCY, Treebank
+from trdec.text.lines import Line, read_lines
+
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What an annotation file says of one sentence: its text, perhaps of several lines, and where it starts."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RawPair:
+    """A sentence pair as the files have it; sentences are numbered from 0."""
+
+    number: int
+    source: str
+    target: str
+    annotations: tuple[Record, ...]
+    repeated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """How many lines a file has, and a digest of its content."""
+
+    lines: int
+    digest: str
+
+
+class Corpus:
+    """The files of a corpus that a system's treebanks need."""
+
+    def __init__(self, name: str, files: CorpusConfiguration, treebanks: Iterable[Treebank]) -> None:
+        self.name = name
+        self.source = files.source
+        self.target = files.target
+        self.annotations: dict[str, Path] = {}
+        for treebank in treebanks:
+            if treebank.kind in ANNOTATIONS:
+                path: Path | None = getattr(files, treebank.kind)
+                if path is None:
+                    raise UsageError(
+                        f"the system learns {treebank.kind} trees, but data.{name} names no file of them. "
+                        f"Give it as data.{name}.{treebank.kind}, or choose another system."
+                    )
+                self.annotations[treebank.kind] = path
+
+    def inspect(self) -> dict[str, FileFacts]:
+        """The facts of each file by its role; TextFormatError if source and target are not of one length."""
+        facts = {"source": inspect(self.source), "target": inspect(self.target)}
+        facts |= {kind: inspect(path) for kind, path in self.annotations.items()}
+        _same_number(self.source, facts["source"].lines, self.target, facts["target"].lines, "lines")
+        return facts
+
+    def pairs(self, repeated: NDArray[np.bool_] | None = None) -> Iterator[RawPair]:
+        """Every pair in order; TextFormatError where a file has more or fewer sentences than another."""
+        sentences = count_lines(self.source)
+        sources = (line.text for line in read_lines(self.source))
+        targets = (line.text for line in read_lines(self.target))
+        annotations = [records(kind, path, sentences) for kind, path in self.annotations.items()]
+        rows: Iterator[tuple[Any, ...]] = zip_longest(sources, targets, *annotations)
+        for number, row in enumerate(rows):
+            if None in row:
+                self._refuse(number, row, [sources, targets, *annotations])
+            is_repeated = repeated is not None and bool(repeated[number])
+            yield RawPair(number, row[0], row[1], row[2:], is_repeated)
+
+    def _refuse(self, number: int, row: Sequence[object], columns: Sequence[Iterator[object]]) -> None:
+        """Raise an error that names the first file whose number of sentences is not the source's."""
+        paths = [self.source, self.target, *self.annotations.values()]
+        counts = [
+            number + (cell is not None) + sum(1 for _ in column) for cell, column in zip(row, columns, strict=True)
+        ]
+        for path, count in zip(paths[1:], counts[1:], strict=True):
+            _same_number(self.source, counts[0], path, count, "sentences")
+
+    def repeated(self) -> NDArray[np.bool_]:
+        """For each pair, whether it stood in the files before: eight bytes a pair, however long the sentences."""
+        lines = zip(read_lines(self.source), read_lines(self.target), strict=False)
+        digests = np.fromiter((_digest(source.text, target.text) for source, target in lines), dtype=np.uint64)
+        repeated = np.ones(len(digests), dtype=bool)
+        repeated[np.unique(digests, return_index=True)[1]] = False
+        return repeated
+
+
+def records(kind: str, path: Path, sentences: int) -> Iterator[Record]:
+    """What the file says of each sentence."""
+    if kind == DEPENDENCY:
+        return _blocks(read_lines(path))
+    # One tree a line is the rule, and then a blank line is a sentence's too.
+    if kind == CONSTITUENCY and count_lines(path) != sentences:
+        return _balanced(read_lines(path))
+    return (Record(line.place.line, line.text) for line in read_lines(path))
+
+
+def _blocks(lines: Iterable[Line]) -> Iterator[Record]:
+    """The runs of lines between blank ones, but for runs of nothing but comments."""
+    block: list[str] = []
+    start = 0
+    for line in lines:
+        if line.text.strip():
+            start = start if block else line.place.line
+            block.append(line.text)
+            continue
+        if any(not text.startswith("#") for text in block):
+            yield Record(start, "\n".join(block))
+        block = []
+    if any(not text.startswith("#") for text in block):
+        yield Record(start, "\n".join(block))
+
+
+def _balanced(lines: Iterable[Line]) -> Iterator[Record]:
+    """The runs of lines up to where brackets balance; a bracket in the first column always starts a run."""
+    block: list[str] = []
+    start = depth = 0
+    for line in lines:
+        if block and (depth <= 0 or line.text.startswith("(")):
+            yield Record(start, "\n".join(block))
+            block, depth = [], 0
+        if block or line.text.strip():
+            start = start if block else line.place.line
+            block.append(line.text)
+            depth += line.text.count("(") - line.text.count(")")
+    if block:
+        yield Record(start, "\n".join(block))
+
+
+def inspect(path: Path) -> FileFacts:
+    """The facts of a file."""
+    lines, last, digest = 0, b"\n", blake2b(digest_size=16)
+    for block in _bytes(path):
+        lines += block.count(b"\n")
+        last = block[-1:]
+        digest.update(block)
+    return FileFacts(lines + (last != b"\n"), digest.hexdigest())
+
+
+def count_lines(path: Path) -> int:
+    """How many lines a file has; the last need not end in a line feed."""
+    lines, last = 0, b"\n"
+    for block in _bytes(path):
+        lines += block.count(b"\n")
+        last = block[-1:]
+    return lines + (last != b"\n")
+
+
+def _bytes(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as stream:
+            while block := stream.read(_BLOCK):
+                yield block
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read: {error.strerror}. Check the name and its permissions.") from error
+
+
+def _same_number(first: Path, first_count: int, second: Path, second_count: int, what: str) -> None:
+    if first_count != second_count:
+        raise TextFormatError(
+            f"{first} has {first_count} {what}, {second} has {second_count}. "
+            "The files of a corpus must hold the same sentences in the same order."
+        )
+
+
+def _digest(source: str, target: str) -> int:
+    return int.from_bytes(blake2b(f"{source}\n{target}".encode(), digest_size=8).digest(), "big")

@@ -1,0 +1,252 @@
+"""From a configuration to a directory of numbers: made once, used again as long as nothing changed.
+
+A preparation's directory holds `codec/`, `train/`, `dev/`, `report.json` and `preparation.json`. It is made
+under another name and renamed when it is whole, so a killed run leaves nothing half.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import logging
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trdec.data import fingerprint
+from trdec.data.codec import Codec, system_called, treebanks_of
+from trdec.data.configuration import DataConfiguration, FilterConfiguration, SubwordConfiguration
+from trdec.data.corpus import Corpus, RawPair, count_lines
+from trdec.data.notation import notation_of
+from trdec.data.prepared import Prepared, PreparedWriter
+from trdec.data.reader import NOTHING, Reader
+from trdec.data.report import Report, SplitReport
+from trdec.data.shards import CountUnits, Encode, shards
+from trdec.data.side import Side, word_splitter
+from trdec.data.stored import read_description, write_description
+from trdec.data.workers import ordered_map
+from trdec.errors import FileError, NoExamplesError, StoredDataError, SubwordError
+from trdec.text.lines import read_lines
+from trdec.text.subwords import Subwords
+
+log = logging.getLogger(__name__)
+
+FORMAT = "trdec preparation"
+REPORT_FORMAT = "trdec preparation report"
+VERSION = 1
+
+DESCRIPTION = "preparation.json"
+REPORT = "report.json"
+
+SUBWORD_SENTENCES = 1_000_000
+"""Subwords are learnt from at most so many training sentences, evenly spread."""
+
+Progress = Callable[[str, int, int], None]
+"""Told what is being done, how many sentences are done, and how many there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """Prepared corpora, the codec that made them, and what was left out."""
+
+    train: Prepared
+    dev: Prepared
+    codec: Codec
+    report: Report
+
+    @classmethod
+    def open(cls, directory: Path | str) -> Preparation:
+        """The preparation in a directory."""
+        directory = Path(directory)
+        read_description(directory / DESCRIPTION, FORMAT, VERSION)
+        report = read_description(directory / REPORT, REPORT_FORMAT, VERSION)
+        return cls(
+            Prepared.open(directory / "train"),
+            Prepared.open(directory / "dev"),
+            Codec.load(directory / "codec"),
+            Report.from_json(report),
+        )
+
+
+def prepare(
+    configuration: DataConfiguration,
+    system_name: str,
+    directory: Path,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Preparation:
+    """The preparation in the directory, made (again) if there is none or if anything it depends on changed.
+
+    The result is the same, byte for byte, for any number of workers.
+    """
+    treebanks = treebanks_of(system_called(system_name), configuration.transforms)
+    train = Corpus("train", configuration.train, treebanks)
+    dev = Corpus("dev", configuration.dev, treebanks)
+    inputs = fingerprint.inputs(configuration, system_name, treebanks, (train, dev))
+    with _locked(directory.parent):
+        ready = _reusable(directory, inputs)
+        if ready is not None:
+            log.info("%s: nothing changed, used again", directory)
+            return ready
+        unfinished = directory.parent / f".{directory.name}.unfinished"
+        shutil.rmtree(unfinished, ignore_errors=True)  # what a killed run left
+        try:
+            unfinished.mkdir()
+            _Maker(configuration, system_name, train, dev, workers, progress or _silent).make(unfinished)
+            content = {"fingerprint": fingerprint.fingerprint(inputs), "inputs": inputs}
+            write_description(unfinished / DESCRIPTION, FORMAT, VERSION, content)
+            _replace(unfinished, directory)
+        except OSError as error:
+            raise FileError(f"{directory}: cannot be written: {error.strerror}.") from error
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+        return Preparation.open(directory)
+
+
+class _Maker:
+    """One run of preparing: subwords, then rules or marks, then examples."""
+
+    def __init__(
+        self,
+        configuration: DataConfiguration,
+        system_name: str,
+        train: Corpus,
+        dev: Corpus,
+        workers: int,
+        progress: Progress,
+    ) -> None:
+        self._configuration = configuration
+        self._system_name = system_name
+        self._system = system_called(system_name)
+        self._treebanks = treebanks_of(self._system, configuration.transforms)
+        self._train = train
+        self._dev = dev
+        self._workers = workers
+        self._progress = progress
+
+    def make(self, directory: Path) -> None:
+        configuration = self._configuration
+        source = self._side("source", self._train.source, configuration.source_subwords, configuration.source_language)
+        target = self._side("target", self._train.target, configuration.target_subwords, configuration.target_language)
+        repeated = self._train.repeated()
+        train_reader = self._reader(self._train, source, target, configuration.filters)
+        codec = self._codec(train_reader, repeated)
+        codec.save(directory / "codec")
+        train = self._encode(train_reader, codec, repeated, directory / "train")
+        if train.examples == 0:
+            raise NoExamplesError(
+                "expected something to train on, found nothing: " + "; ".join(line.strip() for line in train.lines())
+            )
+        dev = self._encode(self._reader(self._dev, source, target, NOTHING), codec, None, directory / "dev")
+        if dev.examples == 0:
+            raise NoExamplesError(
+                "expected something in dev, found nothing: " + "; ".join(line.strip() for line in dev.lines())
+            )
+        report = Report(train, dev, codec.source_size, dict(Counter(codec.table.kinds)))
+        write_description(directory / REPORT, REPORT_FORMAT, VERSION, report.to_json())
+
+    def _side(self, name: str, text: Path, subwords: SubwordConfiguration, language: str | None) -> Side:
+        if subwords.model is not None:
+            return Side(Subwords.load(subwords.model), language)
+        total = count_lines(text)
+        every = -(-total // SUBWORD_SENTENCES) or 1
+        split = word_splitter(language)
+
+        def sentences() -> Iterator[str]:
+            for number, line in enumerate(read_lines(text)):
+                if number % every == 0:
+                    self._progress(f"learning {name} subwords", number + 1, total)
+                    if words := split(line.text):
+                        yield " ".join(words)
+
+        try:
+            return Side(Subwords.train(sentences(), subwords.kind, subwords.size), language)
+        except SubwordError as error:
+            raise SubwordError(f"{text}: {error} (data.{name}_subwords.size)") from error
+
+    def _reader(self, corpus: Corpus, source: Side, target: Side, filters: FilterConfiguration) -> Reader:
+        return Reader(corpus, self._treebanks, source, target, filters)
+
+    def _codec(self, reader: Reader, repeated: NDArray[np.bool_]) -> Codec:
+        notation = notation_of(self._system.target)
+        counts: Counter[Any] = Counter()
+        pairs = self._shards("counting rules", self._train, repeated)
+        for counted in ordered_map(CountUnits(reader, notation), pairs, self._workers):
+            counts.update(counted)
+        vocabulary = reader.target_side.subwords.pieces
+        target = notation.target(counts, self._configuration.min_rule_count, vocabulary)
+        transforms = self._configuration.transforms
+        return Codec(self._system_name, transforms, reader.source_side, reader.target_side, target)
+
+    def _encode(self, reader: Reader, codec: Codec, repeated: NDArray[np.bool_] | None, directory: Path) -> SplitReport:
+        report = SplitReport()
+        pairs = self._shards(f"encoding {reader.corpus.name}", reader.corpus, repeated)
+        with PreparedWriter(directory) as writer:
+            for examples, counted in ordered_map(Encode(reader, codec), pairs, self._workers):
+                writer.append(examples)
+                report.add(counted)
+        return report
+
+    def _shards(self, task: str, corpus: Corpus, repeated: NDArray[np.bool_] | None) -> Iterator[list[RawPair]]:
+        done, total = 0, count_lines(corpus.source)
+        for shard in shards(corpus.pairs(repeated)):
+            yield shard
+            done += len(shard)
+            self._progress(task, done, total)
+
+
+def _reusable(directory: Path, inputs: dict[str, Any]) -> Preparation | None:
+    """What is in the directory, if it was made from the same inputs and is whole."""
+    if not directory.exists():
+        return None
+    if not directory.is_dir() or (any(directory.iterdir()) and not (directory / DESCRIPTION).exists()):
+        raise StoredDataError(
+            f"{directory}: expected prepared data or nothing, found something else, which is left alone. "
+            "Move it away, or choose another output."
+        )
+    try:
+        found = read_description(directory / DESCRIPTION, FORMAT, VERSION)
+        if found.get("fingerprint") != fingerprint.fingerprint(inputs):
+            names = ", ".join(fingerprint.changed(found.get("inputs", {}), inputs))
+            log.warning("%s: made again, because of changes in %s", directory, names)
+            return None
+        return Preparation.open(directory)
+    except StoredDataError as error:
+        log.warning("%s: made again: %s", directory, error)
+        return None
+
+
+def _replace(new: Path, directory: Path) -> None:
+    """Put the new directory in the old one's place; between the two renames there is none."""
+    old = directory.parent / f".{directory.name}.old"
+    shutil.rmtree(old, ignore_errors=True)
+    if directory.exists():
+        directory.rename(old)
+    new.rename(directory)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Whoever prepares in the same place at the same time waits, and then finds it done."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(directory, os.O_RDONLY)
+    except OSError as error:
+        raise FileError(f"{directory}: cannot be written: {error.strerror}.") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _silent(_task: str, _done: int, _total: int) -> None:
+    """Nobody is told."""

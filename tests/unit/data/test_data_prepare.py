@@ -1,0 +1,269 @@
+"""Data are prepared once, again when something changed, and never by half."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from toy_corpora import configuration, files
+
+from trdec.data.configuration import DataConfiguration, FilterConfiguration, SubwordConfiguration
+from trdec.data.prepare import Preparation, prepare
+from trdec.data.workers import ordered_map
+from trdec.errors import FileError, StoredDataError, SubwordError, TreeShapeError, UsageError, WorkerError
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    """Every file below the directory, byte for byte."""
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def identity(directory: Path) -> int:
+    """Another number if the directory was made again."""
+    return directory.stat().st_ino
+
+
+@pytest.fixture
+def folder(toy: Path, tmp_path: Path) -> Path:
+    """A copy of the toy corpus that a test may change."""
+    return Path(shutil.copytree(toy, tmp_path / "corpus"))
+
+
+@pytest.mark.parametrize("system", ["trdec-binary", "trdec-dep"])
+def test_the_result_is_the_same_for_any_number_of_workers(system: str, toy: Path, tmp_path: Path) -> None:
+    prepare(configuration(toy), system, tmp_path / "one" / "data", workers=1)
+    prepare(configuration(toy), system, tmp_path / "two" / "data", workers=2)
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+
+
+def test_examples_are_what_the_codec_encodes(toy: Path, tmp_path: Path) -> None:
+    made = prepare(configuration(toy), "trdec-binary", tmp_path / "data")
+    lines = (toy / "train.vel").read_text().splitlines()
+    targets = (toy / "train.en").read_text().splitlines()
+    assert len(made.train) == 2 * len(lines)
+    for number in range(0, len(made.train), 37):
+        example = made.train[number]
+        assert (example.sentence, example.treebank) == (number // 2, number % 2)
+        assert (example.source == made.codec.encode_source(lines[example.sentence])).all()
+        assert made.codec.decode(example.steps[:, 0]).text == targets[example.sentence]
+    assert made.train.source_lengths[5] == len(made.train[5].source)
+    assert made.train.step_lengths[5] == len(made.train[5].steps)
+
+
+def test_a_rerun_uses_what_there_is(folder: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    first = prepare(configuration(folder), "trdec-binary", data)
+    before, was = contents(data), identity(data)
+    again = prepare(configuration(folder), "trdec-binary", data)
+    assert (identity(data), contents(data)) == (was, before)
+    assert again.report == first.report
+    moved = folder.rename(tmp_path / "moved")
+    os.utime(moved / "train.en")
+    prepare(configuration(moved), "trdec-binary", data)
+    assert identity(data) == was
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"min_rule_count": 2}, "min_rule_count"),
+        ({"filters": FilterConfiguration(max_ratio=5)}, "filters"),
+        ({"transforms": ("wrap-words",)}, "treebanks"),
+        ({"target_subwords": SubwordConfiguration(size=80)}, "target_subwords"),
+        ({"target_language": "en"}, "target_language"),
+    ],
+)
+def test_another_configuration_is_prepared_again(
+    changes: dict[str, object], name: str, toy: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    small = {"train": files(toy, "dev")}
+    prepare(configuration(toy, **small), "trdec-binary", tmp_path / "data")
+    was = identity(tmp_path / "data")
+    with caplog.at_level(logging.WARNING):
+        prepare(configuration(toy, **small, **changes), "trdec-binary", tmp_path / "data")
+    assert identity(tmp_path / "data") != was
+    assert f"data: made again, because of changes in {name}" in caplog.text
+
+
+def test_a_changed_file_is_prepared_again(folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    data = configuration(folder, train=files(folder, "dev"))
+    prepare(data, "trdec-binary", tmp_path / "data")
+    lines = (folder / "dev.vel").read_text().splitlines()
+    stat = (folder / "dev.vel").stat()
+    (folder / "dev.vel").write_text("\n".join([lines[1], lines[0], *lines[2:]]) + "\n")
+    os.utime(folder / "dev.vel", ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    (folder / "dev.en.con").write_text("not needed by this system")
+    made = prepare(data, "trdec-binary", tmp_path / "data")
+    assert "because of changes in dev.source, train.source" in caplog.text
+    assert (made.train[0].source == made.codec.encode_source(lines[1])).all()
+
+
+def test_another_system_is_prepared_again(toy: Path, tmp_path: Path) -> None:
+    prepare(configuration(toy), "seq2seq", tmp_path / "data")
+    made = prepare(configuration(toy), "trdec-binary", tmp_path / "data")
+    assert made.codec.system_name == "trdec-binary"
+    assert not (tmp_path / "data" / "codec" / "marks.txt").exists()
+
+
+@pytest.mark.parametrize("name", ["train/steps.npy", "dev/prepared.json", "codec/codec.json", "report.json"])
+def test_damaged_data_are_prepared_again(
+    name: str, toy: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    data = configuration(toy, train=files(toy, "dev"))
+    prepare(data, "seq2seq", tmp_path / "data")
+    before = contents(tmp_path / "data")
+    (tmp_path / "data" / name).write_bytes(before[name][:-20])
+    prepare(data, "seq2seq", tmp_path / "data")
+    assert contents(tmp_path / "data") == before
+    assert f"made again: {tmp_path}/data/{name}" in caplog.text
+
+
+def test_a_directory_with_something_else_is_left_alone(toy: Path, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "thesis.tex").write_text("mine")
+    with pytest.raises(StoredDataError, match="data: expected prepared data or nothing, found something else"):
+        prepare(configuration(toy), "seq2seq", tmp_path / "data")
+    assert (tmp_path / "data" / "thesis.tex").read_text() == "mine"
+
+
+def test_a_killed_run_leaves_nothing_half(toy: Path, tmp_path: Path) -> None:
+    script = f"""
+import os, signal, sys
+from pathlib import Path
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from toy_corpora import configuration
+from trdec.data.prepare import prepare
+
+def kill(task, done, total):
+    if task == "encoding train":
+        os.kill(os.getpid(), signal.SIGKILL)
+
+prepare(configuration(Path({str(toy)!r})), "seq2seq", Path({str(tmp_path / "data")!r}), progress=kill)
+"""
+    killed = subprocess.run([sys.executable, "-c", script], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert not (tmp_path / "data").exists()
+    made = prepare(configuration(toy), "seq2seq", tmp_path / "data")
+    assert len(made.train) == 600
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def test_an_error_leaves_what_was_there(folder: Path, tmp_path: Path) -> None:
+    data = configuration(folder, train=files(folder, "dev"))
+    prepare(data, "trdec-con", tmp_path / "data")
+    before = contents(tmp_path / "data")
+    (folder / "dev.en.con").write_text("(S x)\n")
+    with pytest.raises(Exception, match=r"has 60 sentences, .*dev.en.con has 1"):
+        prepare(data, "trdec-con", tmp_path / "data")
+    assert contents(tmp_path / "data") == before
+    assert not list(tmp_path.glob(".data*"))
+
+
+def test_progress_is_told(toy: Path, tmp_path: Path) -> None:
+    told: dict[str, tuple[int, int]] = {}
+    prepare(configuration(toy), "lin", tmp_path / "data", progress=lambda task, *state: told.update({task: state}))
+    assert told == {
+        "learning source subwords": (600, 600),
+        "learning target subwords": (600, 600),
+        "counting rules": (600, 600),
+        "encoding train": (600, 600),
+        "encoding dev": (60, 60),
+    }
+
+
+def test_subwords_are_learnt_from_a_part_of_a_large_corpus(
+    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trdec.data.prepare.SUBWORD_SENTENCES", 400)
+    seen: list[int] = []
+
+    def progress(task: str, done: int, _total: int) -> None:
+        if task == "learning source subwords":
+            seen.append(done)
+
+    prepare(configuration(toy), "seq2seq", tmp_path / "data", progress=progress)
+    assert seen == list(range(1, 600, 2))
+
+
+def test_an_unknown_system_is_refused(toy: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"expected a system, one of seq2seq, .*; found 'trdec'"):
+        prepare(configuration(toy), "trdec", tmp_path / "data")
+
+
+def test_too_many_subwords_for_the_text_are_refused(toy: Path, tmp_path: Path) -> None:
+    data = configuration(toy, target_subwords=SubwordConfiguration(size=50_000))
+    with pytest.raises(SubwordError, match=r"train.en: cannot learn 50000 bpe pieces .*\(data.target_subwords.size\)"):
+        prepare(data, "seq2seq", tmp_path / "data")
+
+
+def test_trees_that_a_system_cannot_write_are_refused(toy: Path, tmp_path: Path) -> None:
+    with pytest.raises(TreeShapeError, match=r"train.en.ccg, line 1: expected a flat tree of supertags"):
+        prepare(configuration(toy, transforms=("wrap-words",)), "ccg", tmp_path / "data")
+
+
+def test_an_output_that_cannot_be_written_is_named(toy: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileError, match="file: cannot be written: File exists"):
+        prepare(configuration(toy), "seq2seq", tmp_path / "file" / "data")
+
+
+def test_results_come_in_the_order_of_the_shards() -> None:
+    assert list(ordered_map(abs, range(-40, 0), workers=2)) == list(range(40, 0, -1))
+
+
+def test_a_worker_that_dies_is_reported() -> None:
+    with pytest.raises(WorkerError, match=r"a worker process died .* Try again with fewer workers"):
+        list(ordered_map(os._exit, [3, 3, 3], workers=2))
+
+
+def test_a_preparation_of_another_version_is_refused(toy: Path, tmp_path: Path) -> None:
+    prepare(configuration(toy, train=files(toy, "dev")), "seq2seq", tmp_path / "data")
+    path = tmp_path / "data" / "preparation.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "version": 0}))
+    with pytest.raises(StoredDataError, match=r"expected version 1 of the trdec preparation format, found version 0"):
+        Preparation.open(tmp_path / "data")
+
+
+def test_preparing_needs_no_torch() -> None:
+    check = "import sys, trdec.data.prepare, trdec.data.shards; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
+
+
+def test_every_key_is_described() -> None:
+    waiting = [DataConfiguration]
+    while waiting:
+        model = waiting.pop()
+        for name, field in model.model_fields.items():
+            assert field.description, name
+            assert field.description.endswith("."), name
+            if hasattr(field.annotation, "model_fields"):
+                waiting.append(field.annotation)
+
+
+def test_the_command_line_prints_the_report(toy: Path, tmp_path: Path, trdec) -> None:
+    names = {"source": "vel", "target": "en", "constituency": "en.con"}
+    splits = {split: {key: f"{split}.{ending}" for key, ending in names.items()} for split in ("train", "dev")}
+    subwords = {"source_subwords": {"size": 90}, "target_subwords": {"size": 90}}
+    document = {
+        "system": "trdec-con",
+        "output": str(tmp_path / "model"),
+        "folder": str(toy),
+        "data": {**splits, **subwords},
+    }
+    (tmp_path / "toy.yaml").write_text(json.dumps(document))  # JSON is YAML
+    result = trdec("prepare", tmp_path / "toy.yaml", "--workers", 2)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("train: 600 sentence pairs, 600 examples, ")
+    made = Preparation.open(tmp_path / "model" / "data")
+    again = trdec("prepare", tmp_path / "toy.yaml", "--json")
+    assert json.loads(again.stdout) == made.report.to_json()
+    assert "nothing changed, used again" in again.stderr
+    assert np.array_equal(made.train.sentences, np.arange(600))
