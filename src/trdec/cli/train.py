@@ -1,0 +1,75 @@
+"""`trdec train`: train a model, or go on training it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from trdec.config import Configuration
+    from trdec.data.codec import Codec
+    from trdec.model.translation_model import TranslationModel
+    from trdec.training.protocols import Observer
+
+
+def train(
+    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="A YAML file; configs/ has recipes.")],
+    overrides: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KEY=VALUE]...", help="Keys of the file to change, such as model.hidden_size=256."),
+    ] = None,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that prepare the data.")] = 1,
+) -> None:
+    """Train the model that a configuration describes; run the same command again to go on after an interruption."""
+    from trdec.config import load_configuration
+    from trdec.errors import TrainingInterrupted
+    from trdec.trainer import train as train_model
+
+    configuration = load_configuration(config, overrides or ())
+    try:
+        bleu = dev_bleu if configuration.training.metric == "bleu" else None
+        outcome = train_model(configuration, _display(), bleu, workers)
+    except TrainingInterrupted as interruption:
+        _say(f"trdec: {interruption}")
+        raise typer.Exit(128 + interruption.signal_number) from interruption
+    ending = "stopped early" if outcome.stopped_early else "finished"
+    skipped = f", {outcome.skipped} batches skipped" if outcome.skipped else ""
+    measure = "dev BLEU" if configuration.training.metric == "bleu" else "dev loss"
+    _say(
+        f"{ending} after {outcome.update} updates; best {measure} {abs(outcome.best_score):.2f} "
+        f"after update {outcome.best_update}{skipped}"
+    )
+    print(outcome.weights)
+
+
+def dev_bleu(model: TranslationModel[Any], codec: Codec, configuration: Configuration) -> float:
+    """BLEU of dev's greedy translations, on the text as its files have it."""
+    from sacrebleu import corpus_bleu
+
+    from trdec.text.lines import read_lines
+    from trdec.translator import Translator
+
+    dev = configuration.located_data.dev
+    device = next(model.parameters()).device.type
+    translations = Translator(model, codec, device=device).translate(
+        (line.text for line in read_lines(dev.source)), beam_size=1
+    )
+    references = [line.text for line in read_lines(dev.target)]
+    tokenise = "none" if configuration.data.target_language is None else "13a"
+    return corpus_bleu([found.text for found in translations], [references], tokenize=tokenise, force=True).score
+
+
+def _display() -> Observer:
+    from rich.console import Console
+
+    from trdec.training.display import LiveDisplay, PlainDisplay
+
+    console = Console(stderr=True)
+    return LiveDisplay(console) if console.is_terminal else PlainDisplay(_say)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

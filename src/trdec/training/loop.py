@@ -1,0 +1,286 @@
+"""The training loop: update, look at dev, keep the best, remember everything. It knows no model and no data by name."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic
+
+import torch
+
+from trdec.errors import CheckpointError, TrainingError, TrainingInterrupted
+from trdec.training.best import BestWeights
+from trdec.training.checkpoint import Checkpoint, Checkpoints
+from trdec.training.configuration import TrainingConfiguration
+from trdec.training.device import autocast, random_state, set_random_state
+from trdec.training.evaluate import evaluate
+from trdec.training.interrupt import Interrupt
+from trdec.training.kinds import Kinds
+from trdec.training.log import JsonLines
+from trdec.training.optimiser import Optimiser
+from trdec.training.protocols import AnyBatch, Batches, Observer, Trainable
+from trdec.training.schedule import make_schedule
+from trdec.training.stopping import EarlyStopping
+from trdec.training.stream import Stream
+from trdec.training.weights import set_weights, weights_of, write_tensors
+from trdec.training.window import Window
+
+LOG = "log.jsonl"
+WEIGHTS = "model.safetensors"
+WORST = 1e30
+"""The score of weights whose dev loss is not a finite number."""
+
+
+@dataclass(frozen=True)
+class Corpus(Generic[AnyBatch]):
+    """What is trained on and measured on, the kind of every action, and a name for exactly these data."""
+
+    train: Batches[AnyBatch]
+    dev: Batches[AnyBatch]
+    kinds: Kinds
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a training ended."""
+
+    update: int
+    best_update: int
+    best_score: float
+    skipped: int
+    stopped_early: bool
+    weights: Path
+
+
+class Loop(Generic[AnyBatch]):
+    """One training in one directory. `run` starts it, or goes on from its last checkpoint."""
+
+    def __init__(
+        self,
+        model: Trainable[AnyBatch],
+        corpus: Corpus[AnyBatch],
+        configuration: TrainingConfiguration,
+        directory: Path,
+        observer: Observer,
+        device: torch.device | str = "cpu",
+        bleu: Callable[[], float] | None = None,
+    ) -> None:
+        if configuration.metric == "bleu" and bleu is None:
+            raise TrainingError(
+                "training.metric is bleu, but this training was given nothing to translate dev with. "
+                "Set training.metric=loss."
+            )
+        self.model = model
+        self.corpus = corpus
+        self.configuration = configuration
+        self.directory = directory
+        self.observer = observer
+        self.device = torch.device(device)
+        self.bleu = bleu
+        self.optimiser = Optimiser(model.named_parameters(), configuration.optimiser)
+        rate = configuration.optimiser.learning_rate
+        self.schedule = make_schedule(configuration.schedule, rate, configuration.max_updates)
+        self.stopping = EarlyStopping(configuration.early_stopping)
+        self.best = BestWeights(directory / "best", configuration.keep_best)
+        self.checkpoints = Checkpoints(directory / "checkpoints")
+        self.log = JsonLines(directory / LOG)
+        self.stream = Stream(corpus.train)
+        self.window = Window()
+        self.update = 0
+        self.skipped = 0
+        self.skipped_in_a_row = 0
+        self.seconds = 0.0
+
+    def run(self) -> Outcome:
+        """Train until the end; raises `TrainingInterrupted` after a signal."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self._resume()
+        self.observer.begin(self.update, self.configuration.max_updates)
+        try:
+            with Interrupt() as interrupt:
+                while not self._finished():
+                    written = self._turn()
+                    if interrupt.signal is not None and not self._finished():
+                        if not written:
+                            self._checkpoint()
+                        raise TrainingInterrupted(
+                            f"interrupted after update {self.update} of {self.configuration.max_updates}; "
+                            f"a checkpoint is in {self.checkpoints.folder}. Run the same command again to go on.",
+                            interrupt.signal,
+                        )
+            self._export()
+        finally:
+            self.observer.end()
+        kept = self.best.kept[0]
+        stopped = self.stopping.exhausted and self.update < self.configuration.max_updates
+        weights = self.directory / WEIGHTS
+        return Outcome(self.update, kept.update, kept.score, self.skipped, stopped, weights)
+
+    def _finished(self) -> bool:
+        return self.update >= self.configuration.max_updates or self.stopping.exhausted
+
+    def _turn(self) -> bool:
+        """One update and what is due after it; whether a checkpoint was written."""
+        if not self._step():
+            return False
+        self.observer.advance(self.update)
+        due = self.update % self.configuration.validate_every == 0
+        last = self.update >= self.configuration.max_updates
+        if self.update % self.configuration.log_every == 0 or last:
+            self._report()
+        if due or last:
+            # The look at the very end is outside the rhythm unless it falls into it: it may find the best weights, but
+            # must not change the rate, so that raising max_updates later gives what a longer training gives.
+            self._validate(counts=due)
+        elif self.update % self.configuration.checkpoint_every:
+            return False
+        self._checkpoint()
+        if due or last:
+            self._export()
+        return True
+
+    def _step(self) -> bool:
+        """One update; false if its batches had to be skipped."""
+        began = time.perf_counter()
+        batches = [batch.to(self.device) for batch in self.stream.take(self.configuration.accumulate)]
+        sentences = sum(batch.num_sentences for batch in batches)
+        window, total, losses = self.window, 0.0, []
+        self.model.train(True)
+        for batch in batches:
+            with autocast(self.device, self.configuration):
+                loss = self.model.loss(batch, self.configuration.label_smoothing)
+            total += float(loss.total.detach())
+            if not math.isfinite(total):
+                return self._skip(f"the loss is {total}")
+            (loss.total / sentences).backward()  # type: ignore[no-untyped-call]
+            losses.append(loss.negative_log_probs.detach())
+        norm = self.optimiser.step(self.schedule.rate(self.update + 1))
+        if not math.isfinite(norm):
+            return self._skip(f"the gradients' length is {norm}")
+        for batch, negative_log_probs in zip(batches, losses, strict=True):
+            window.sums.add(self.corpus.kinds, batch.actions, batch.padding, negative_log_probs)
+        window.loss += total
+        window.sentences += sentences
+        window.norm += norm
+        window.updates += 1
+        self.update += 1
+        self.skipped_in_a_row = 0
+        self._clock(began)
+        return True
+
+    def _clock(self, began: float) -> None:
+        seconds = time.perf_counter() - began
+        self.window.seconds += seconds
+        self.seconds += seconds
+
+    def _skip(self, reason: str) -> bool:
+        self.optimiser.forget()
+        self.skipped += 1
+        self.skipped_in_a_row += 1
+        place = f"epoch {self.stream.epoch}, batch {self.stream.position}, after update {self.update}"
+        self.observer.note(f"a batch was skipped ({place}): {reason}.")
+        if self.skipped_in_a_row >= self.configuration.max_skipped:
+            raise TrainingError(
+                f"{self.skipped_in_a_row} batches in a row were skipped, the last one because {reason} ({place}). "
+                "Training diverged: choose a smaller training.optimiser.learning_rate or training.optimiser.clip, "
+                "and another output."
+            )
+        return False
+
+    def _report(self) -> None:
+        place = {"event": "train", "update": self.update, "epoch": self.stream.epoch, **self.window.row()}
+        rate = self.schedule.rate(self.update)
+        row = {**place, "learning_rate": rate, "skipped": self.skipped, "seconds": round(self.seconds, 3)}
+        self.window = Window()
+        self.log.write(row)
+        self.observer.training(row)
+
+    def _validate(self, counts: bool) -> None:
+        began = time.perf_counter()
+        context = autocast(self.device, self.configuration)
+        found = evaluate(self.model, self.corpus.dev, self.corpus.kinds, self.device, context)
+        row: dict[str, Any] = {"event": "dev", "update": self.update, "epoch": self.stream.epoch, "loss": found.loss}
+        row |= {"perplexity": found.sums.perplexities(), "sentences": found.sentences}
+        loss = score = found.loss if math.isfinite(found.loss) else WORST
+        if self.bleu is not None:
+            self.model.train(False)
+            with torch.random.fork_rng(), torch.no_grad():
+                row["bleu"] = self.bleu()
+            self.model.train(True)
+            score = -row["bleu"] if self.configuration.metric == "bleu" else loss
+        if counts:
+            self.schedule.validated(loss)
+            self.stopping.validated(score)
+        row["best"] = self.best.offer(self.update, score, weights_of(self.model))
+        row["learning_rate"] = self.schedule.rate(self.update + 1)
+        self.seconds += time.perf_counter() - began
+        row["seconds"] = round(self.seconds, 3)
+        self.log.write(row)
+        self.observer.validation(row)
+
+    def _checkpoint(self) -> None:
+        state = {
+            "fingerprint": self.corpus.fingerprint,
+            "update": self.update,
+            "epoch": self.stream.epoch,
+            "position": self.stream.position,
+            "skipped": self.skipped,
+            "skipped_in_a_row": self.skipped_in_a_row,
+            "seconds": self.seconds,
+            "window": self.window.state(),
+            "schedule": self.schedule.state(),
+            "stopping": self.stopping.state(),
+            "best": self.best.state(),
+            "log_bytes": self.log.size(),
+        }
+        tensors = {
+            "weights": weights_of(self.model),
+            "optimiser": self.optimiser.tensors(),
+            "random": random_state(self.device),
+        }
+        self.checkpoints.write(self.update, Checkpoint(state, tensors))
+        self._tidy()
+
+    def _tidy(self) -> None:
+        self.best.clear(kept["file"] for state in self.checkpoints.states() for kept in state["best"])
+
+    def _export(self) -> None:
+        match self.configuration.final_weights:
+            case "best":
+                weights = self.best.best()
+            case "average":
+                weights = self.best.mean()
+            case "last":
+                weights = weights_of(self.model)
+        write_tensors(self.directory / WEIGHTS, weights)
+
+    def _resume(self) -> None:
+        self.checkpoints.clear()
+        if self.checkpoints.restore(self._accept, self.observer.note):
+            self.observer.note(f"going on after update {self.update}, in epoch {self.stream.epoch}.")
+        else:
+            self.log.truncate(0)
+        self._tidy()
+
+    def _accept(self, checkpoint: Checkpoint) -> None:
+        state = checkpoint.state
+        if state["fingerprint"] != self.corpus.fingerprint:
+            raise CheckpointError(
+                f"{self.checkpoints.folder}: the checkpoint of update {state['update']} was trained on other data "
+                "than those given now."
+            )
+        set_weights(self.model, checkpoint.tensors["weights"], f"the checkpoint of update {state['update']}")
+        self.optimiser.restore(checkpoint.tensors["optimiser"])
+        set_random_state(self.device, checkpoint.tensors["random"])
+        self.update, self.skipped, self.seconds = state["update"], state["skipped"], state["seconds"]
+        self.skipped_in_a_row = state["skipped_in_a_row"]
+        self.stream.epoch, self.stream.position = state["epoch"], state["position"]
+        self.window.restore(state["window"])
+        self.schedule.restore(state["schedule"])
+        self.stopping.restore(state["stopping"])
+        self.best.restore(state["best"])
+        self.log.truncate(state["log_bytes"])

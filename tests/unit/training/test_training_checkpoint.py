@@ -1,0 +1,148 @@
+"""Checkpoints that are damaged, foreign or half written."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from tiny_training import PowerCut, Recorder, make_loop, remains
+
+from trdec.errors import CheckpointError
+from trdec.training.checkpoint import Checkpoint, Checkpoints, read_checkpoint
+
+
+def truncate(path: Path) -> None:
+    raw = path.read_bytes()
+    path.write_bytes(raw[: len(raw) // 2])
+
+
+def flip(path: Path) -> None:
+    raw = bytearray(path.read_bytes())
+    raw[len(raw) // 2] ^= 4
+    path.write_bytes(raw)
+
+
+def change_json(key: str, value: object) -> Callable[[Path], None]:
+    def change(path: Path) -> None:
+        content = json.loads(path.read_text())
+        content[key] = value
+        path.write_text(json.dumps(content))
+
+    return change
+
+
+DAMAGES: list[tuple[str, Callable[[Path], None], str]] = [
+    ("weights.safetensors", truncate, r"weights.safetensors: its checksum is not the one recorded"),
+    ("weights.safetensors", flip, r"weights.safetensors: its checksum is not the one recorded"),
+    ("weights.safetensors", Path.unlink, r"weights.safetensors: cannot be read: No such file"),
+    ("optimiser.safetensors", flip, r"optimiser.safetensors: its checksum is not the one recorded"),
+    ("random.safetensors", flip, r"random.safetensors: its checksum is not the one recorded"),
+    ("state.json", truncate, r"state.json: expected JSON, found something else"),
+    ("state.json", Path.unlink, r"state.json: cannot be read: No such file"),
+    ("state.json", change_json("version", 2), r"state.json: expected version 1, found 2: it is another trdec's"),
+    ("state.json", change_json("format", "x"), r"state.json: expected the format 'trdec checkpoint'"),
+    ("state.json", change_json("state", {}), r"state.json: its checksum is not the one recorded"),
+    ("state.json", lambda path: path.write_text("[1]"), r"state.json: expected the format 'trdec checkpoint'"),
+    ("state.json", lambda path: path.write_bytes(b"\xff\xfe"), r"state.json: expected JSON, found something else"),
+]
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("uninterrupted")
+    make_loop(directory, max_updates=10).run()
+    return directory
+
+
+@pytest.fixture(scope="module")
+def cut(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("cut")
+    with pytest.raises(PowerCut):
+        make_loop(directory, Recorder(die_after=9), max_updates=10).run()  # checkpoints of updates 6 and 8
+    return directory
+
+
+@pytest.mark.parametrize(("name", "damage", "message"), DAMAGES, ids=range(len(DAMAGES)))
+def test_a_damaged_checkpoint_is_refused_by_name_and_the_one_before_it_used(
+    cut: Path, uninterrupted: Path, tmp_path: Path, name: str, damage: Callable[[Path], None], message: str
+) -> None:
+    shutil.copytree(cut, tmp_path, dirs_exist_ok=True)
+    damage(tmp_path / "checkpoints" / "update-00000008" / name)
+    recorder = Recorder()
+    make_loop(tmp_path, recorder, max_updates=10).run()
+    refusal, going_on = recorder.notes[:2]
+    assert recorder.began == (6, 10)
+    with pytest.raises(AssertionError, match=message):
+        raise AssertionError(refusal)
+    assert refusal.endswith("It is now update-00000008.refused; training goes on from update-00000006.")
+    assert going_on.startswith("going on after update 6")
+    shutil.rmtree(tmp_path / "checkpoints" / "update-00000008.refused")
+    assert remains(tmp_path) == remains(uninterrupted)
+
+
+def test_a_file_with_a_checkpoints_name_is_refused(cut: Path, tmp_path: Path) -> None:
+    shutil.copytree(cut, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "checkpoints" / "update-00000009").write_text("mine")
+    recorder = Recorder()
+    make_loop(tmp_path, recorder, max_updates=10).run()
+    assert recorder.notes[0].split(": ")[0].endswith("update-00000009/state.json")
+    assert (tmp_path / "checkpoints" / "update-00000009.refused").read_text() == "mine"
+
+
+def test_if_no_checkpoint_is_good_nothing_is_touched_and_all_are_named(cut: Path, tmp_path: Path) -> None:
+    shutil.copytree(cut, tmp_path, dirs_exist_ok=True)
+    for name in ("update-00000006", "update-00000008"):
+        flip(tmp_path / "checkpoints" / name / "weights.safetensors")
+    before = remains(tmp_path)
+    message = r"(?s)no checkpoint can be used:.*00000008/weights.*00000006/weights.*Remove .* to begin .* again"
+    with pytest.raises(CheckpointError, match=message):
+        make_loop(tmp_path, max_updates=10).run()
+    assert remains(tmp_path) == before
+
+
+def test_what_a_killed_process_left_half_done_is_cleared(cut: Path, uninterrupted: Path, tmp_path: Path) -> None:
+    shutil.copytree(cut, tmp_path, dirs_exist_ok=True)
+    for name in (".update-00000009.1234", ".update-00000003.removed.1234"):
+        half = tmp_path / "checkpoints" / name
+        half.mkdir()
+        (half / "weights.safetensors").write_bytes(b"half")
+    (tmp_path / "best" / ".update-00000008.safetensors.1.tmp").write_bytes(b"half")
+    (tmp_path / "best" / "update-00000099.safetensors").write_bytes(b"kept after the last checkpoint")
+    make_loop(tmp_path, max_updates=10).run()
+    assert remains(tmp_path) == remains(uninterrupted)
+    assert not list(tmp_path.rglob(".*"))
+
+
+def test_only_the_last_two_checkpoints_are_kept(uninterrupted: Path) -> None:
+    found = sorted(path.name for path in (uninterrupted / "checkpoints").iterdir())
+    assert found == ["update-00000009", "update-00000010"]
+
+
+def test_the_best_weights_of_the_checkpoint_before_are_still_there(tmp_path: Path) -> None:
+    scores = iter([1.0, 2.0, 3.0, 4.0, 5.0])
+    keys = {"metric": "bleu", "keep_best": 1, "checkpoint_every": 100, "validate_every": 2, "max_updates": 10}
+    make_loop(tmp_path, bleu=lambda: next(scores), **keys).run()
+    flip(tmp_path / "checkpoints" / "update-00000010" / "weights.safetensors")
+    make_loop(tmp_path, bleu=lambda: 0.0, **keys).run()  # nothing is better than update 8 now
+    assert (tmp_path / "model.safetensors").read_bytes() == (
+        tmp_path / "best" / "update-00000008.safetensors"
+    ).read_bytes()
+
+
+def test_writing_and_reading_a_checkpoint_changes_nothing(tmp_path: Path) -> None:
+    state = {"update": 3, "score": 0.1 + 0.2, "text": "ö"}
+    tensors = {"weights": {"w": torch.randn(3, 4)}, "empty": {}}
+    path = Checkpoints(tmp_path).write(3, Checkpoint(state, tensors))
+    found = read_checkpoint(path)
+    assert found.state == state
+    assert torch.equal(found.tensors["weights"]["w"], tensors["weights"]["w"])
+    assert found.tensors["empty"] == {}
+
+
+def test_nothing_in_a_checkpoint_is_pickled(uninterrupted: Path) -> None:
+    names = {path.name for path in (uninterrupted / "checkpoints").rglob("*") if path.is_file()}
+    assert names == {"state.json", "weights.safetensors", "optimiser.safetensors", "random.safetensors"}

@@ -1,0 +1,138 @@
+"""What a person sees of a training, and the files that show it."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from tiny_training import make_loop
+
+from trdec.errors import TrainingError
+from trdec.training.display import Clock, LiveDisplay, PlainDisplay
+from trdec.training.log import JsonLines
+from trdec.training.plot import LossPlot, draw_losses
+from trdec.training.protocols import Observers
+from trdec.training.tensorboard import TensorBoard
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+TRAIN: dict[str, Any] = {
+    "event": "train",
+    "update": 50,
+    "epoch": 2,
+    "loss": 12.345,
+    "perplexity": {"all": 9.0, "rule": 3.0, "word": 20.0},
+    "words_per_second": 321.0,
+    "actions_per_second": 654.0,
+    "gradient_norm": 4.5,
+    "learning_rate": 0.001,
+    "skipped": 2,
+    "seconds": 10.0,
+}
+DEV: dict[str, Any] = {**TRAIN, "event": "dev", "bleu": 31.4, "best": True}
+
+
+def test_plain_lines_say_everything() -> None:
+    lines: list[str] = []
+    display = PlainDisplay(lines.append)
+    display.begin(0, 100)
+    display.training(TRAIN)
+    display.validation(DEV)
+    display.note("a note")
+    display.end()
+    assert lines[0].startswith(
+        "update 50, epoch 2: loss 12.35, perplexity 9.00 (rule 3.00, word 20.00), 321 words/s, 654 actions/s, "
+        "rate 0.001, gradient 4.50, 2 skipped, "
+    ) or lines[0].startswith("update 50, epoch 2: loss 12.34")
+    assert lines[0].endswith(" left")
+    assert lines[1].endswith("perplexity 9.00 (rule 3.00, word 20.00), BLEU 31.40, among the best")
+    assert lines[2] == "a note"
+
+
+def test_the_time_left_is_judged_by_the_updates_of_this_run() -> None:
+    now = iter([0.0, 100.0, 160.0, 160.0])
+    clock = Clock(lambda: next(now))
+    clock.begin(1000, 1600)  # at 100 seconds
+    assert clock.left(1000) == "-:--:--"
+    assert clock.left(1010) == "0:59:00"  # 6 seconds an update
+
+
+def test_the_live_display_shows_kinds_and_leaves_lines_behind() -> None:
+    stream = io.StringIO()
+    display = LiveDisplay(Console(file=stream, force_terminal=True, width=150))
+    display.begin(0, 100)
+    display.advance(1)
+    display.training(TRAIN)
+    display.validation(DEV)
+    display.note("a [note]")
+    display.end()
+    shown = stream.getvalue()
+    for text in ("training", "50, dev: loss", "rule 3.00, word 20.00", "321", "a [note]", "left"):
+        assert text in shown
+
+
+def test_a_training_shows_itself_to_all(tmp_path: Path) -> None:
+    lines: list[str] = []
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, width=120)
+    log = JsonLines(tmp_path / "log.jsonl")
+    observers = Observers([PlainDisplay(lines.append), LiveDisplay(console), LossPlot(tmp_path / "loss.png", log)])
+    make_loop(tmp_path, observers).run()  # type: ignore[arg-type]
+    assert sum("dev:" in line for line in lines) == 5
+    assert (tmp_path / "loss.png").read_bytes().startswith(PNG)
+
+
+def test_the_plot_is_drawn_now_and_then_and_at_the_end(tmp_path: Path) -> None:
+    log = JsonLines(tmp_path / "log.jsonl")
+    plot = LossPlot(tmp_path / "loss.png", log, pause=1e9)
+    plot.end()
+    assert not (tmp_path / "loss.png").exists()  # nothing to draw
+    plot = LossPlot(tmp_path / "loss.png", log, pause=1e9)
+    for row in (TRAIN, DEV):
+        log.write(row)
+    plot.validation(DEV)
+    first = (tmp_path / "loss.png").stat().st_mtime_ns
+    plot.validation(DEV)
+    assert (tmp_path / "loss.png").stat().st_mtime_ns == first
+    plot.end()
+    assert (tmp_path / "loss.png").stat().st_mtime_ns > first
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_the_plot_bears_losses_that_are_not_finite(tmp_path: Path) -> None:
+    rows = [{**TRAIN, "loss": None}, {**DEV, "loss": None, "perplexity": {"all": None, "word": 3.0}}]
+    draw_losses(rows, tmp_path / "loss.png")
+    assert (tmp_path / "loss.png").read_bytes().startswith(PNG)
+
+
+def test_the_log_is_strict_json_and_can_be_cut_back(tmp_path: Path) -> None:
+    log = JsonLines(tmp_path / "log.jsonl")
+    assert (log.size(), list(log.rows())) == (0, [])
+    log.write({"loss": math.inf, "perplexity": {"all": math.nan, "word": 1.5}, "text": "ö"})
+    size = log.size()
+    log.write({"loss": 1.0})
+    log.truncate(size)
+    assert log.size() == size == (tmp_path / "log.jsonl").stat().st_size
+    (line,) = (tmp_path / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    assert json.loads(line) == {"loss": None, "perplexity": {"all": None, "word": 1.5}, "text": "ö"}
+
+
+def test_tensorboard_is_asked_for_by_name_when_it_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    with pytest.raises(TrainingError, match=r"pip install 'trdec\[tensorboard\]', or set training.tensorboard=false"):
+        TensorBoard(tmp_path)
+
+
+def test_tensorboard_gets_every_number(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    board = TensorBoard(tmp_path)
+    board.begin(0, 10)
+    board.training(TRAIN)
+    board.end()
+    assert list(tmp_path.iterdir())
