@@ -1,10 +1,14 @@
 """How fast the network trains on one thread: forward, backward, clipping and Adam, as one JSON object a line.
 
     python benchmarks/training.py --data ../shared/data/or-en
+    python benchmarks/training.py --growth
 
 TrDec writes balanced binary trees with every word in a node of its own; seq2seq writes the same words. Without
---data, sentences of or-en's shape are drawn at random. Ratios are of processor time, on one thread the time that a
-machine with nothing else to do would take.
+--data, sentences of or-en's shape are drawn at random. Rates are given by the clock (`wall`) and by the processor time
+that was used (`cpu`), on one thread the time that a machine with nothing else to do would take; ratios and scaled
+figures are of the latter. --growth measures the cost of an action in sentences of 1, 2, 4 and 8 times the length, and
+in a corpus of 10 times the size: each should stay nearly what it is, but for the share of attention, which compares
+an action with the whole source.
 """
 
 from __future__ import annotations
@@ -39,6 +43,12 @@ from trdec.trees.tree import PRE, Nonterminal
 REFERENCE_RATE = 140.0
 """GFLOP/s at which the goals are set."""
 
+GOALS: dict[tuple[str, bool], float] = {("tree", True): 270.0, ("tree", False): 480.0, ("sequence", False): 1500.0}
+"""Subwords a second at that rate, by decoder and whether batches are of about 800 steps; for others the best counts."""
+
+DEFAULT_SIZES = {"tree": [800, 3200, 6400, 12800], "sequence": [800, 6400, 12800]}
+"""Source and target steps in a batch."""
+
 
 @dataclass(frozen=True)
 class Pairs:
@@ -64,12 +74,12 @@ def pairs_from(folder: Path) -> Pairs:
     return Pairs(sources, targets, len(source.pieces), tuple(target.pieces), cuts)
 
 
-def random_pairs(count: int = 2000) -> Pairs:
-    """Sentences of or-en's lengths, one word in three of two pieces."""
+def random_pairs(count: int = 2000, length: int | None = None) -> Pairs:
+    """Sentences of or-en's lengths, or all of this many words; one word in three has two pieces."""
     draw = random.Random(1)
     vocabulary = tuple(f"{WORD_START}{number}" for number in range(3000)) + tuple(map(str, range(1000)))
     cuts = {str(n): (vocabulary[n], vocabulary[3000 + n % 1000])[: 1 + (n % 3 == 0)] for n in range(3000)}
-    lengths = [max(1, min(80, round(draw.lognormvariate(3.1, 0.5)))) for _ in range(count)]
+    lengths = [length or max(1, min(80, round(draw.lognormvariate(3.1, 0.5)))) for _ in range(count)]
     targets = [[str(draw.randrange(3000)) for _ in range(length)] for length in lengths]
     sources = [[draw.randrange(3000) for _ in range(max(1, round(1.35 * length)))] for length in lengths]
     return Pairs(sources, targets, 3000, vocabulary, cuts)
@@ -169,38 +179,65 @@ def measure(work: Load, configuration: ModelConfiguration, budget: int, seconds:
     elapsed, processor = time.perf_counter() - begin, time.process_time() - processor_begin
     rates.append(matrix_product_rate(0.5))
     rate = sum(rates) / len(rates)
+    scaled = subwords / processor / rate * REFERENCE_RATE
     return {
         "decoder": configuration.decoder,
         "readout": configuration.readout,
         "steps_per_batch": budget,
         "sentences_per_batch": round(sentences / updates, 1),
         "updates": updates,
-        "subwords_per_second": round(subwords / elapsed, 1),
-        "actions_per_second": round(actions / elapsed, 1),
+        "wall_seconds": round(elapsed, 2),
+        "cpu_seconds": round(processor, 2),
+        "subwords_per_second_wall": round(subwords / elapsed, 1),
+        "subwords_per_second_cpu": round(subwords / processor, 1),
+        "actions_per_second_wall": round(actions / elapsed, 1),
+        "actions_per_second_cpu": round(actions / processor, 1),
         "matrix_product_gflops": round(rate, 1),
-        "subwords_per_processor_second": round(subwords / processor, 1),
         "subwords_per_gflop": round(subwords / processor / rate, 3),
-        "subwords_per_second_at_140_gflops": round(subwords / processor / rate * REFERENCE_RATE, 1),
+        "subwords_per_second_at_140_gflops": round(scaled, 1),
+        "goal_at_140_gflops": GOALS.get((configuration.decoder, budget <= 800)),
+        "microseconds_per_action_cpu": round(processor / actions * 1e6, 1),
         "peak_memory_gb": round(peak_memory(), 2),
     }
+
+
+def growth(configuration: ModelConfiguration, seconds: float) -> Iterator[dict[str, object]]:
+    """The cost of an action in longer sentences, 16 in a batch, and in a larger corpus."""
+    shortest = 8
+    for times in (1, 2, 4, 8):
+        work = load(random_pairs(64, shortest * times), configuration.decoder)
+        budget = 16 * max(len(steps) + len(source) for steps, source in zip(work.steps, work.sources, strict=True))
+        yield {"sentence_length": f"{times} x {shortest} words", **measure(work, configuration, budget, seconds)}
+    for count in (500, 5000):
+        work = load(random_pairs(count), configuration.decoder)
+        yield {"corpus": f"{count} sentences", **measure(work, configuration, 3200, seconds)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="a folder with train.orm, train.eng and two subword models")
     parser.add_argument("--decoder", choices=["tree", "sequence"], nargs="+", default=["tree", "sequence"])
-    parser.add_argument("--steps-per-batch", type=int, nargs="+", default=[800, 3200, 6400, 12800])
+    parser.add_argument("--steps-per-batch", type=int, nargs="+", help="sizes of batches to measure")
     parser.add_argument("--readout", choices=["paper", "released"], default="paper")
     parser.add_argument("--attention", choices=["additive", "dot"], default="additive")
-    parser.add_argument("--seconds", type=float, default=20.0, help="how long to measure each batch size")
+    parser.add_argument("--growth", action="store_true", help="measure how cost grows with sentences and corpus")
+    parser.add_argument("--seconds", type=float, default=15.0, help="how long to measure each batch size")
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
+    configurations = [
+        ModelConfiguration(decoder=decoder, readout=arguments.readout, attention=arguments.attention)
+        for decoder in arguments.decoder
+    ]
+    if arguments.growth:
+        for configuration in configurations:
+            for result in growth(configuration, arguments.seconds):
+                print(json.dumps(result), flush=True)
+        return
     pairs = random_pairs() if arguments.data is None else pairs_from(arguments.data)
-    for decoder in arguments.decoder:
-        work = load(pairs, decoder)
-        configuration = ModelConfiguration(decoder=decoder, readout=arguments.readout, attention=arguments.attention)
-        for budget in arguments.steps_per_batch:
+    for configuration in configurations:
+        work = load(pairs, configuration.decoder)
+        for budget in arguments.steps_per_batch or DEFAULT_SIZES[configuration.decoder]:
             print(json.dumps(measure(work, configuration, budget, arguments.seconds)), flush=True)
 
 

@@ -140,9 +140,16 @@ def test_gold_log_probabilities_are_those_that_stepping_gives(kind: dict[str, ob
 
 
 @kinds
-def test_hypotheses_of_a_sentence_are_copies_of_it_and_survive_any_reordering(kind: dict[str, object]) -> None:
+@pytest.mark.parametrize("gradients_kept", [True, False], ids=["the definition", "the fast way"])
+def test_hypotheses_of_a_sentence_are_copies_of_it_and_survive_any_reordering(
+    kind: dict[str, object], gradients_kept: bool
+) -> None:
     """Three hypotheses a sentence follow different derivations, are shuffled at every step, and find their parents."""
-    model = make_model(kind).eval()
+    with torch.set_grad_enabled(gradients_kept):
+        check_hypotheses(make_model(kind).eval())
+
+
+def check_hypotheses(model: TranslationModel) -> None:
     width = 3
     gold = random_batch(11, sizes=(6, 4, 5, 3, 2, 7))
     # Rows 0-2 read the source of row 0, rows 3-5 that of row 3.
@@ -179,9 +186,44 @@ def test_hypotheses_of_a_sentence_are_copies_of_it_and_survive_any_reordering(ki
 
 
 @kinds
-def test_stepping_without_gradients_gives_the_same_numbers(kind: dict[str, object]) -> None:
+def test_without_gradients_a_step_is_faster_and_has_the_same_probabilities(kind: dict[str, object]) -> None:
     model, batch = make_model(kind).eval(), random_batch(12)
-    memory = model.encode(batch.source, batch.source_lengths)
+    expected = stepped_log_probs(model, batch)
     with torch.no_grad():
-        without = stepped_features(model, memory, batch, NO_DROPOUT)
-    torch.testing.assert_close(without, stepped_features(model, memory, batch, NO_DROPOUT), rtol=0, atol=1e-12)
+        found = stepped_log_probs(model, batch)
+    torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-9)
+
+
+@kinds
+def test_a_step_without_gradients_knows_the_present_weights(kind: dict[str, object]) -> None:
+    model, batch = make_model(kind).eval(), random_batch(13)
+    with torch.no_grad():
+        before = stepped_log_probs(model, batch)
+        for parameter in model.parameters():
+            parameter.mul_(0.9)
+        after = stepped_log_probs(model, batch)
+    assert not torch.equal(before, after)
+    torch.testing.assert_close(after, stepped_log_probs(model, batch), rtol=1e-9, atol=1e-9)
+    changed = make_model(kind, seed=2).eval()
+    with torch.no_grad():
+        model.load_state_dict(changed.state_dict())
+        torch.testing.assert_close(
+            stepped_log_probs(model, batch), stepped_log_probs(changed, batch), rtol=1e-9, atol=1e-9
+        )
+
+
+def stepped_log_probs(model: TranslationModel, batch: Batch) -> Tensor:
+    """B T A: the log-probabilities of all actions along the batch's derivations."""
+    memory = model.encode(batch.source, batch.source_lengths)
+    state = model.start(memory)
+    sentences = torch.arange(batch.num_sentences)
+    addresses = [torch.zeros_like(sentences)]  # of step t at t + 1
+    previous = torch.full_like(sentences, NUM_ACTIONS)
+    rows = []
+    for step in range(batch.actions.shape[1]):
+        parents = torch.stack(addresses)[batch.parents[:, step], sentences]
+        log_probs, state = model.step(state, memory, previous, batch.symbols[:, step], parents)
+        addresses.append(state.here)
+        previous = batch.actions[:, step]
+        rows.append(log_probs)
+    return torch.stack(rows, dim=1)  # B T A

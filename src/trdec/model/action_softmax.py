@@ -34,27 +34,41 @@ class ActionSoftmax(nn.Module):
         else:
             self.blocks = [[slice(0, num_actions)]]
         self.register_buffer("block_of", inventory.word_symbols.long(), persistent=False)
-
-    def _by_block(self, weight: Tensor, features: Tensor, symbols: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """For each block: the rows n that need it, its action ids a, and the masked logits n a."""
-        blocks = self.block_of[symbols]  # R
         for number, parts in enumerate(self.blocks):
+            ids = torch.cat([torch.arange(part.start, part.stop) for part in parts])  # a
+            self.register_buffer(f"ids_{number}", ids, persistent=False)
+            self.register_buffer(f"illegal_{number}", ~inventory.legal[:, ids], persistent=False)  # Y a
+
+    def columns(self, weight: Tensor) -> list[Tensor]:
+        """The part of a weight A F that each block multiplies, F a."""
+        parts = sorted((part.start, part.stop) for block in self.blocks for part in block)
+        pieces = weight.split_with_sizes([stop - start for start, stop in parts])  # not slices: one gradient for all
+        by_start = {start: piece for (start, _), piece in zip(parts, pieces, strict=True)}
+        chosen = [[by_start[part.start] for part in block] for block in self.blocks]
+        return [(block[0] if len(block) == 1 else torch.cat(block)).t() for block in chosen]
+
+    def _by_block(
+        self, columns: list[Tensor], features: Tensor, symbols: Tensor
+    ) -> Iterator[tuple[int, Tensor, Tensor]]:
+        """For each block that some rows need: its number, these rows n, and the masked logits n a."""
+        blocks = self.block_of[symbols]  # R
+        for number, weight in enumerate(columns):
             rows = (blocks == number).nonzero().squeeze(1)  # n
             if not len(rows):
                 continue
-            actions = torch.cat([torch.arange(p.start, p.stop, device=rows.device) for p in parts])  # a
-            used = weight[parts[0]] if len(parts) == 1 else torch.cat([weight[part] for part in parts])  # a F
-            chosen = features if len(rows) == len(features) else features[rows]  # n F
-            logits = nn.functional.linear(chosen, used)  # n a
-            illegal = ~self.legal[:, actions]  # Y a
-            yield rows, actions, logits.masked_fill_(illegal[symbols[rows]], -torch.inf)
+            logits = (features if len(rows) == len(features) else features[rows]) @ weight  # n a
+            illegal = self.get_buffer(f"illegal_{number}")  # Y a
+            yield number, rows, logits.masked_fill_(illegal[symbols[rows]], -torch.inf)
 
-    def log_probs(self, weight: Tensor, features: Tensor, symbols: Tensor) -> Tensor:
+    def log_probs(self, columns: list[Tensor], features: Tensor, symbols: Tensor) -> Tensor:
         """R A: exactly -inf where illegal."""
         shape = (len(features), self.legal.shape[1])
-        log_probs = features.new_full(shape, -torch.inf)  # R A
-        for rows, actions, logits in self._by_block(weight, features, symbols):
-            log_probs[rows.unsqueeze(1), actions] = logits.log_softmax(dim=1, dtype=weight.dtype)
+        log_probs = columns[0].new_full(shape, -torch.inf)  # R A
+        for number, rows, logits in self._by_block(columns, features, symbols):
+            values = logits.log_softmax(dim=1, dtype=log_probs.dtype)  # n a
+            widths = [part.stop - part.start for part in self.blocks[number]]
+            for part, share in zip(self.blocks[number], values.split_with_sizes(widths, dim=1), strict=True):
+                log_probs[rows, part] = share
         return log_probs
 
     def losses(
@@ -65,14 +79,15 @@ class ActionSoftmax(nn.Module):
         Smoothing mixes in the mean over the actions that are legal there, so illegal ones are left alone.
         """
         plain, smoothed, order = [], [], []
-        for rows, ids, logits in self._by_block(weight, features, symbols):
+        for number, rows, logits in self._by_block(self.columns(weight), features, symbols):
+            ids = self.get_buffer(f"ids_{number}")  # a
             log_probs = logits.log_softmax(dim=1, dtype=weight.dtype)  # n a
             places = torch.searchsorted(ids, actions[rows]).unsqueeze(1)  # n 1
             gold = -log_probs.gather(1, places).squeeze(1)  # n
             plain.append(gold)
             order.append(rows)
             if label_smoothing:
-                legal = self.legal[:, ids]  # Y a
+                legal = ~self.get_buffer(f"illegal_{number}")  # Y a
                 finite = log_probs.masked_fill(~legal[symbols[rows]], 0.0)  # n a
                 mean = -finite.sum(dim=1) / legal.sum(dim=1)[symbols[rows]]  # n
                 gold = (1 - label_smoothing) * gold + label_smoothing * mean

@@ -17,8 +17,11 @@ class Attention(Protocol):
     def keys(self, states: Tensor) -> Tensor:
         """The encoder's states B S C as they are compared: B S H."""
 
-    def scores(self, hidden: Tensor, keys: Tensor) -> Tensor:
-        """B K S for hidden states B K H."""
+    def queries(self, hidden: Tensor) -> Tensor:
+        """Hidden states ... H as they are compared: ... H."""
+
+    def compare(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """The scores B K S of queries B K H."""
 
     def parameters_in_loop(self) -> tuple[Tensor, ...]:
         """What the tape needs besides the keys."""
@@ -39,9 +42,11 @@ class AdditiveAttention(nn.Module):
     def keys(self, states: Tensor) -> Tensor:
         return nn.functional.linear(states, self.key_weight)  # B S H
 
-    def scores(self, hidden: Tensor, keys: Tensor) -> Tensor:
-        queries = nn.functional.linear(hidden, self.query_weight)  # B K H
-        return torch.tanh(queries.unsqueeze(2) + keys.unsqueeze(1)) @ self.score_weight  # B K S
+    def queries(self, hidden: Tensor) -> Tensor:
+        return nn.functional.linear(hidden, self.query_weight)  # ... H
+
+    def compare(self, queries: Tensor, keys: Tensor) -> Tensor:
+        return (queries.unsqueeze(2) + keys.unsqueeze(1)).tanh_() @ self.score_weight  # B K S
 
     def parameters_in_loop(self) -> tuple[Tensor, ...]:
         return self.query_weight, self.score_weight
@@ -60,8 +65,11 @@ class DotAttention(nn.Module):
     def keys(self, states: Tensor) -> Tensor:
         return nn.functional.linear(states, self.key_weight)  # B S H
 
-    def scores(self, hidden: Tensor, keys: Tensor) -> Tensor:
-        return hidden @ keys.transpose(1, 2)  # B K S
+    def queries(self, hidden: Tensor) -> Tensor:
+        return hidden
+
+    def compare(self, queries: Tensor, keys: Tensor) -> Tensor:
+        return queries @ keys.transpose(1, 2)  # B K S
 
     def parameters_in_loop(self) -> tuple[Tensor, ...]:
         return ()
@@ -82,6 +90,6 @@ def attend(attention: Attention, hidden: Tensor, keys: Tensor, memory: Memory) -
     c = sum over j of softmax(score(s, h))[j] h[j]
     """
     grouped = hidden.view(len(keys), -1, hidden.shape[-1])  # B K H
-    scores = attention.scores(grouped, keys)  # B K S
+    scores = attention.compare(attention.queries(grouped), keys)  # B K S
     scores = scores.masked_fill(memory.padding.unsqueeze(1), -torch.inf)
     return (scores.softmax(dim=-1) @ memory.states).flatten(0, 1)  # R C

@@ -7,12 +7,12 @@ from torch import Tensor, nn
 
 from trdec.model.configuration import ModelConfiguration
 from trdec.model.dropout import sample_mask
+from trdec.model.embedded_tokens import embed_tokens
 from trdec.model.full_precision import apply_in_precision_of
 from trdec.model.lstm_cell import LSTMCell
 from trdec.model.lstm_recurrence import LSTMRecurrence
 from trdec.model.memory import Memory
 from trdec.model.packing import Packing
-from trdec.model.projected_tokens import project_tokens
 
 
 class Encoder(nn.Module):
@@ -39,16 +39,15 @@ class Encoder(nn.Module):
             mask = sample_mask(
                 (packing.size, self.embedding.embedding_dim), self.dropout.embeddings, self.embedding.weight
             )
+        [(embedded, embedded_rows)] = embed_tokens(self.embedding.weight, [(tokens, mask)])  # M E, N
         states: Tensor | None = None  # N C   the layer below's
         for forwards, backwards in zip(self.forwards, self.backwards, strict=True):
             outputs, finals = [], []
             for cell, places in ((forwards, None), (backwards, mirrored)):
                 assert isinstance(cell, LSTMCell)
                 if states is None:
-                    rows, row_of = project_tokens(
-                        tokens, self.embedding.weight, mask, cell.input_weights["below"], cell.bias
-                    )
-                    row_of = row_of if places is None else row_of[places]  # N
+                    rows = nn.functional.linear(embedded, cell.input_weights["below"], cell.bias)  # M 4H
+                    row_of = embedded_rows if places is None else embedded_rows[places]  # N
                     inputs = nn.functional.embedding(row_of, rows)  # N 4H
                 else:
                     inputs = nn.functional.linear(states, cell.input_weights["below"], cell.bias)  # N 4H

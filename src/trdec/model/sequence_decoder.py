@@ -12,11 +12,11 @@ from trdec.data.inventory import Inventory
 from trdec.model.attention import ATTENTIONS, attend
 from trdec.model.configuration import ModelConfiguration
 from trdec.model.dropout import NO_DROPOUT, DecoderDropout, drop, sample_mask
+from trdec.model.embedded_tokens import embed_tokens
 from trdec.model.full_precision import apply_in_precision_of
 from trdec.model.lstm_cell import LSTMCell
 from trdec.model.memory import Memory
 from trdec.model.packing import Packing
-from trdec.model.projected_tokens import project_tokens
 from trdec.model.readout import SequenceReadout
 from trdec.model.sequence_recurrence import SequenceLayout, SequenceRecurrence
 from trdec.model.start import STARTS
@@ -102,20 +102,16 @@ class SequenceDecoder(nn.Module):
         def packed(mask: Tensor | None) -> Tensor | None:
             return None if mask is None else packing.pack(mask)
 
-        tokens, token_rows = project_tokens(
-            packing.pack(previous),
-            self.embedding.weight,
-            packed(dropout.rule_embeddings),
-            weights["action"],
-            self.cell.bias,
-        )  # M 4H, N
+        [(embedded, token_rows)] = embed_tokens(
+            self.embedding.weight, [(packing.pack(previous), packed(dropout.rule_embeddings))]
+        )  # M E, N
         mask = None if dropout.rule_states is None else dropout.rule_states[packing.order]
         layout = SequenceLayout(packing, memory.lengths.tolist(), token_rows, mask, self.attention.tape())
         states, attention = apply_in_precision_of(
             self.cell.hidden_weight,
             SequenceRecurrence,
             layout,
-            tokens,
+            nn.functional.linear(embedded, weights["action"], self.cell.bias),  # M 4H
             self.cell.hidden_weight,
             nn.functional.linear(memory.packed_states(), weights["context"]),  # sum(S) 4H
             *(start[packing.order] for start in self.start_state(memory)),  # B H

@@ -20,6 +20,7 @@ from trdec.model.encoder import Encoder
 from trdec.model.memory import Memory
 from trdec.model.sequence_decoder import SequenceDecoder
 from trdec.model.tree_decoder import TreeDecoder
+from trdec.model.tree_stepper import TreeStepper
 
 DECODERS: dict[str, type[TreeDecoder] | type[SequenceDecoder]] = {"tree": TreeDecoder, "sequence": SequenceDecoder}
 
@@ -52,24 +53,31 @@ class TranslationModel(nn.Module, Generic[State]):
             self.register_parameter("output_weight", None)
         else:
             self.output_weight = nn.Parameter(torch.empty(inventory.num_actions, features))
+        self._stepper: tuple[tuple[tuple[int, int], ...], TreeStepper] | None = None
         INITIALISATIONS[configuration.initialisation](self, configuration.initialisation_range)
 
     def encode(self, source: Tensor, source_lengths: Tensor) -> Memory:
         """The memory of sources B S of these lengths B."""
         memory: Memory = self.decoder.prepare(self.encoder(source, source_lengths))
-        return memory
+        stepper = self._current_stepper()
+        return memory if stepper is None else stepper.prepare(memory)
 
     def start(self, memory: Memory) -> State:
         """The decoder's state before the first step, one row a sentence."""
-        state: State = self.decoder.start(memory)
+        stepper = self._current_stepper() if memory.projected else None
+        state: State = (stepper or self.decoder).start(memory)
         return state
 
     def step(
         self, state: State, memory: Memory, previous: Tensor, symbols: Tensor, parents: Tensor
     ) -> tuple[Tensor, State]:
         """Log-probabilities R A of the next action, and the state after it."""
-        features, state = self.decoder.step(state, memory, previous, symbols, parents)
-        return self.softmax.log_probs(self._output_weight(), features, symbols), state
+        stepper = self._current_stepper() if memory.projected else None
+        if stepper is None:
+            features, state = self.decoder.step(state, memory, previous, symbols, parents)  # R F
+            return self.softmax.log_probs(self.softmax.columns(self._output_weight()), features, symbols), state
+        features, state = stepper.step(state, memory, previous, symbols, parents)  # R F
+        return self.softmax.log_probs(stepper.output_columns, features, symbols), state
 
     def log_probs(self, batch: Batch) -> Tensor:
         """B T: the log-probability of every gold action, 0 at padding."""
@@ -77,7 +85,7 @@ class TranslationModel(nn.Module, Generic[State]):
 
     def loss(self, batch: Batch, label_smoothing: float = 0.0) -> Loss:
         """The cross-entropy of the batch; smoothing spreads its share evenly over the legal actions."""
-        memory = self.encode(batch.source, batch.source_lengths)
+        memory = self.decoder.prepare(self.encoder(batch.source, batch.source_lengths))
         dropout = self.decoder.sample_dropout(batch) if self.training else NO_DROPOUT
         features, packing = self.decoder.packed_sequence(memory, batch, dropout)  # N F
         plain, smoothed = self.softmax.losses(
@@ -88,6 +96,15 @@ class TranslationModel(nn.Module, Generic[State]):
             label_smoothing,
         )  # N
         return Loss(smoothed.sum(), packing.unpack(plain, batch.actions.shape[1]))
+
+    def _current_stepper(self) -> Any:
+        """The fast way to step, with the present weights; None while gradients are kept or there is none."""
+        if torch.is_grad_enabled() or not isinstance(self.decoder, TreeDecoder):
+            return None
+        versions = tuple((p.data_ptr(), p._version) for p in self.parameters())
+        if self._stepper is None or self._stepper[0] != versions:
+            self._stepper = (versions, TreeStepper(self.decoder, self.softmax.columns(self._output_weight())))
+        return self._stepper[1]
 
     def _output_weight(self) -> Tensor:
         if self.output_weight is None:

@@ -12,11 +12,11 @@ from trdec.data.inventory import Inventory
 from trdec.model.attention import attend
 from trdec.model.configuration import ModelConfiguration
 from trdec.model.dropout import NO_DROPOUT, DecoderDropout, drop, sample_mask
+from trdec.model.embedded_tokens import embed_tokens
 from trdec.model.full_precision import apply_in_precision_of
 from trdec.model.history import History
 from trdec.model.memory import Memory
 from trdec.model.packing import Packing
-from trdec.model.projected_tokens import project_tokens
 from trdec.model.readout import TREE_READOUTS
 from trdec.model.rule_rnn import RuleRNN
 from trdec.model.start import STARTS
@@ -181,24 +181,17 @@ class TreeDecoder(nn.Module):
             return None if mask is None else mask[order]
 
         word_mask = packed(dropout.word_embeddings)
-        rule_tokens, rule_rows = project_tokens(
-            plan.rule_tokens,
+        (rule_tokens, rule_rows), (word_tokens, word_rows) = embed_tokens(
             self.embedding.weight,
-            packed(dropout.rule_embeddings),
-            rule_weights["action"],
-            rule_cell.bias,
-        )  # M 4H, N
-        word_tokens, word_rows = project_tokens(
-            plan.word_tokens,
-            self.embedding.weight,
-            None if word_mask is None else word_mask[places],
-            word_weights["action"],
-            word_cell.bias,
-        )  # M 4H, W
+            [
+                (plan.rule_tokens, packed(dropout.rule_embeddings)),
+                (plan.word_tokens, None if word_mask is None else word_mask[places]),
+            ],
+        )  # M E and N, M E and W
         rule_hidden, rule_start_cell = self.rule_start(memory)  # B H
         word_hidden, word_start_cell = self.word_start(memory)  # B H
         rule = RNNInputs(
-            rule_tokens,
+            nn.functional.linear(rule_tokens, rule_weights["action"], rule_cell.bias),  # M 4H
             rule_cell.hidden_weight,
             rule_weights["parent"],
             nn.functional.linear(source, rule_weights["context"]),  # sum(S) 4H
@@ -208,7 +201,7 @@ class TreeDecoder(nn.Module):
             self.rule_rnn.attention.parameters_in_loop(),
         )
         word = RNNInputs(
-            word_tokens,
+            nn.functional.linear(word_tokens, word_weights["action"], word_cell.bias),  # M 4H
             word_cell.hidden_weight,
             word_weights["parent"],
             nn.functional.linear(source, word_weights["context"]),  # sum(S) 4H
