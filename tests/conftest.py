@@ -9,9 +9,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 REPOSITORY = Path(__file__).parent.parent
 CORPORA = Path(os.environ.get("TRDEC_DATA", REPOSITORY.parent / "shared" / "data"))
+
+# A law that fails must fail again when it is looked into: continuous integration draws the same examples each time.
+settings.register_profile("ci", derandomize=True, deadline=None)
+settings.register_profile("default", deadline=None)
+settings.load_profile("ci" if "CI" in os.environ else "default")
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from trdec.trees.tree import PRE, ROOT, Nonterminal, Terminal, Tree
+from trdec.trees.treebank import SYMBOLS_NOT_LABELS
 
 # Awkward on purpose: brackets, escapes and what looks like them, other alphabets, a no-break space.
 _AWKWARD = ["(", ")", "-LRB-", "-RRB-", "\\", "\\-LRB-", "-LRB(", "a-b", "\\/", "*", "-NONE-", "->", "1\u00a0000", "猫"]
@@ -15,7 +16,8 @@ _letters = st.text(
 words = st.one_of(st.sampled_from(_AWKWARD), st.sampled_from(["the", "cat", "eats", "fish", "."]), _letters)
 plain_words = st.text("abcdefgh", min_size=1, max_size=4)
 labels = st.one_of(st.sampled_from(["S", "NP", "VP", "NULL", "(S\\NP)/NP", "-LRB-"]), _letters).filter(
-    lambda label: label not in (PRE, ROOT)
+    # What derivations call their own is no label; the readers refuse it.
+    lambda label: label not in (PRE, ROOT, *SYMBOLS_NOT_LABELS)
 )
 plain_labels = st.sampled_from(["S", "NP", "VP", "PP", "NULL"])
 

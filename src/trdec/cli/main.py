@@ -51,13 +51,15 @@ def options(
 
 
 def _add_verbs() -> None:
-    from trdec.cli import grammar, prepare, toy, train, trees
+    from trdec.cli import grammar, prepare, score, toy, train, translate, trees
 
     app.add_typer(trees.app, name="trees")
     app.add_typer(grammar.app, name="grammar")
     app.command("toy")(toy.toy)
     app.command("prepare")(prepare.prepare)
     app.command("train")(train.train)
+    app.command("translate")(translate.translate)
+    app.command("score")(score.score)
 
 
 _add_verbs()

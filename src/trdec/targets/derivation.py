@@ -162,6 +162,13 @@ class DerivationTarget:
             return (*map(EmitWord, self.vocabulary), EOP)
         return tuple(map(ApplyRule, self.grammar.expanding(symbol)))
 
+    @staticmethod
+    def replacement(action: Action) -> Sequence[str]:
+        """A rule's right-hand side; a phrase with a word in it; nothing after EOP and EOS."""
+        if isinstance(action, ApplyRule):
+            return action.rule.rhs
+        return (BEGUN,) if isinstance(action, EmitWord) else ()
+
 
 @lru_cache(maxsize=2**17)
 def _apply(lhs: str, rhs: tuple[str, ...]) -> ApplyRule:

@@ -79,3 +79,8 @@ class SequenceTarget:
         """Everything, always."""
         assert symbol == SENTENCE
         return self.actions
+
+    @staticmethod
+    def replacement(action: Action) -> Sequence[str]:
+        """The sentence stays open until EOS."""
+        return () if isinstance(action, EndSentence) else (SENTENCE,)

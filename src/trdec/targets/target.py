@@ -55,6 +55,9 @@ class Target(Protocol[AnyState]):
     def legal(self, symbol: str) -> Sequence[Action]:
         """The actions that the symbol allows, in the order of their numbers."""
 
+    def replacement(self, action: Action) -> Sequence[str]:
+        """The symbols that are open in the place of the open symbol after the action, leftmost first."""
+
 
 class Step(NamedTuple):
     """One action of a derivation, with what was open and which step opened it."""

@@ -1,0 +1,164 @@
+"""How fast sentences are translated on one thread: beam search of random networks, as one JSON object a line.
+
+    python benchmarks/decoding.py --data ../shared/data/or-en
+
+A random network does not know where to end, so its choices are steered: each sentence's dev translation says which
+kind of action comes when, and the search runs as long as a trained network's would, over every word and rule.
+TrDec writes the appendix's balanced binary trees, or those with every word in a node of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from machine import matrix_product_rate, peak_memory
+from trdec.data.inventory import Inventory
+from trdec.model.configuration import ModelConfiguration
+from trdec.model.translation_model import TranslationModel
+from trdec.search.beam import BeamSettings, beam_search
+from trdec.search.effects import STEPS, Effects
+from trdec.search.length import LengthLimits
+from trdec.search.protocols import SearchModel
+from trdec.search.sources import Source, batches, side_by_side
+from trdec.search.walk import Walk
+from trdec.targets.actions import ApplyRule
+from trdec.targets.derivation import BEGUN, DerivationTarget
+from trdec.targets.seq2seq import Seq2SeqTarget
+from trdec.targets.table import ActionTable
+from trdec.targets.target import Target
+from trdec.text.subwords import UNKNOWN, Subwords
+from trdec.translator import PLACES, ROWS
+from trdec.trees.binary import version_1
+from trdec.trees.transform import rooted, segment, wrap_words
+from trdec.trees.tree import PRE, Nonterminal
+
+REFERENCE_RATE = 140.0
+"""GFLOP/s at which the goals are set."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """Sentences to translate, a network, and the kind of each action of their translations."""
+
+    sources: list[Source]
+    kinds: list[list[int]]
+    model: SearchModel
+    effects: Effects
+    action_kinds: Tensor  # A
+
+
+class SameKinds:
+    """Each step's action must have the kind that it has in the reference."""
+
+    def __init__(self, kinds: list[list[int]], action_kinds: Tensor) -> None:
+        rows = [torch.tensor(row) for row in kinds]
+        self._kinds = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)  # B T
+        self._action_kinds = action_kinds  # A
+
+    def forbidden(self, walk: Walk) -> Tensor:
+        """R A: the actions of another kind."""
+        due = self._kinds[walk.row_sentences(), walk.used[:, STEPS]]  # R
+        return self._action_kinds != due.unsqueeze(1)  # R A
+
+
+def load(folder: Path, name: str, hidden_size: int) -> Work:
+    """or-en dev, and a random network of the sizes that the paper used."""
+    source, target_pieces = Subwords.load(folder / "orm.spm.model"), Subwords.load(folder / "eng.spm.model")
+    numbers = {piece: number for number, piece in enumerate(source.pieces)}
+    lines = (folder / "dev.orm").read_text(encoding="utf-8").splitlines()
+    end = len(source.pieces)
+    pieces = [[*(numbers.get(piece, 0) for piece in source.split_text(line)), end] for line in lines]
+    sources = [
+        Source(np.array(row, dtype=np.int32), len(line.split()), ()) for row, line in zip(pieces, lines, strict=True)
+    ]
+    sentences = [line.split() for line in (folder / "dev.eng").read_text(encoding="utf-8").splitlines()]
+    trees: list[Nonterminal] = [segment(rooted(version_1(words)), target_pieces.split) for words in sentences]
+    if name == "trdec-wrapped":
+        trees = [segment(wrap_words(rooted(version_1(words))), target_pieces.split) for words in sentences]
+    make: Any = Seq2SeqTarget if name == "seq2seq" else DerivationTarget
+    target: Target[Any] = make.from_trees(trees, target_pieces.pieces)
+    table = ActionTable(target)
+    inventory = Inventory(
+        end + 1,
+        len(table.actions),
+        len(table.symbols),
+        torch.from_numpy(table.legal),
+        torch.tensor([symbol in (PRE, BEGUN) for symbol in table.symbols]),
+        torch.tensor([kind in ("word", "eop") for kind in table.kinds]),
+    )
+    torch.manual_seed(1)
+    configuration = ModelConfiguration(
+        decoder="sequence" if name == "seq2seq" else "tree", embedding_size=hidden_size, hidden_size=hidden_size
+    )
+    model = TranslationModel[Any](configuration, inventory).eval()
+    # Each rule is a kind of its own, so that the shape of the tree is the reference's.
+    names = [str(action) if isinstance(action, ApplyRule) else type(action).__name__ for action in table.actions]
+    ids = [names.index(name) for name in names]
+    kinds = [[ids[table.number(action)] for action in target.linearise(tree)] for tree in trees]
+    unknown = table.actions.index(next(a for a in table.actions if str(a) == UNKNOWN))
+    return Work(sources, kinds, model, Effects.of(target, table, [unknown]), torch.tensor(ids))
+
+
+def measure(work: Work, name: str, beam_size: int, rows: int, most: int) -> dict[str, object]:
+    """Sentences a second."""
+    settings = BeamSettings(beam_size, limits=LengthLimits(max_ratio=0, max_extra=100_000))
+    count = min(most, len(work.sources))
+    chosen = np.linspace(0, len(work.sources) - 1, count).astype(int).tolist()
+    sources, kinds = [work.sources[n] for n in chosen], [work.kinds[n] for n in chosen]
+    rates = [matrix_product_rate(0.5)]
+    begin, begin_cpu = time.perf_counter(), time.process_time()
+    actions = 0
+    for numbers in batches(sources, max(1, rows // beam_size), max(1, PLACES // beam_size)):
+        constraint = SameKinds([kinds[n] for n in numbers], work.action_kinds)
+        batch = side_by_side([sources[n] for n in numbers], "cpu")
+        for found in beam_search(work.model, work.effects, *batch, settings, [constraint]):
+            actions += len(found[0].actions)
+    elapsed, cpu = time.perf_counter() - begin, time.process_time() - begin_cpu
+    rates.append(matrix_product_rate(0.5))
+    rate = sum(rates) / len(rates)
+    return {
+        "system": name,
+        "beam_size": beam_size,
+        "rows": rows,
+        "sentences": count,
+        "actions_per_sentence": round(actions / count, 1),
+        "sentences_per_second": round(count / elapsed, 2),
+        "row_steps_per_second": round(actions * beam_size / elapsed),
+        "matrix_product_gflops": round(rate, 1),
+        "sentences_per_second_at_140_gflops": round(count / elapsed / rate * REFERENCE_RATE, 2),
+        "sentences_per_cpu_second": round(count / cpu, 2),
+        "peak_memory_gb": round(peak_memory(), 2),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True, help="or-en: dev.orm, dev.eng and two subword models")
+    systems = ["trdec", "trdec-wrapped", "seq2seq"]
+    parser.add_argument("--system", choices=systems, nargs="+", default=["trdec", "seq2seq"])
+    parser.add_argument("--beam-size", type=int, nargs="+", default=[1, 5, 45])
+    parser.add_argument("--rows", type=int, nargs="+", default=[ROWS], help="hypotheses in a batch")
+    parser.add_argument("--sentences", type=int, default=358, help="at most; beam 45 takes a tenth of them")
+    parser.add_argument("--hidden-size", type=int, default=512)
+    parser.add_argument("--threads", type=int, default=1)
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    for name in arguments.system:
+        work = load(arguments.data, name, arguments.hidden_size)
+        for beam_size in arguments.beam_size:
+            for rows in arguments.rows:
+                most = arguments.sentences if beam_size < 20 else max(1, arguments.sentences // 10)
+                print(json.dumps(measure(work, name, beam_size, rows, most)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+"""`trdec translate`: a translation for each line."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
+
+from trdec.cli.options import InputArgument, InputOption, OutputOption, TreeFormat, chosen_input
+from trdec.text.lines import STANDARD, read_lines
+
+if TYPE_CHECKING:
+    from trdec.search.translation import Translation
+    from trdec.trees.tree import Nonterminal
+
+Standard = Path(STANDARD)
+
+
+class OutputFormat(StrEnum):
+    """What is written for each line."""
+
+    text = "text"
+    json = "json"
+
+
+class LengthUnit(StrEnum):
+    """What the length of a translation is counted in."""
+
+    actions = "actions"
+    words = "words"
+
+
+def translate(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model directory, as `trdec train` writes it.")],
+    file: InputArgument = Standard,
+    input_file: InputOption = None,
+    output: OutputOption = Standard,
+    output_format: Annotated[
+        OutputFormat,
+        typer.Option("--format", help="text: the translation; json: also its tree and the score of every action."),
+    ] = OutputFormat.text,
+    trees: Annotated[Path | None, typer.Option("--trees", help="Also write the trees, one a line, to a file.")] = None,
+    beam_size: Annotated[int, typer.Option("--beam-size", min=1, help="Hypotheses pursued at once; 1 is greedy.")] = 5,
+    n_best: Annotated[int, typer.Option("--n-best", min=1, help="Translations of each line; needs --format json.")] = 1,
+    batch: Annotated[
+        int | None, typer.Option("--batch", min=1, help="Sentences translated together; decides speed and memory only.")
+    ] = None,
+    threads: Annotated[int, typer.Option("--threads", min=1, help="Processor cores to use.")] = 1,
+    length_power: Annotated[
+        float, typer.Option("--length-power", min=0.0, help="Divide log-probabilities by length to this power.")
+    ] = 1.0,
+    length_unit: Annotated[
+        LengthUnit, typer.Option("--length-unit", help="What that length counts: all actions, or words alone.")
+    ] = LengthUnit.actions,
+    min_ratio: Annotated[
+        float, typer.Option("--min-ratio", min=0.0, help="At least so many actions for each source piece.")
+    ] = 0.0,
+    max_ratio: Annotated[
+        float, typer.Option("--max-ratio", min=0.0, help="At most so many actions for each source piece ...")
+    ] = 6.0,
+    max_extra: Annotated[int, typer.Option("--max-extra", min=0, help="... and so many more.")] = 50,
+    also: Annotated[
+        list[Path] | None, typer.Option("--with", help="Another model to translate together with; may be repeated.")
+    ] = None,
+    sampling: Annotated[bool, typer.Option("--sample", help="Draw --n-best translations at random instead.")] = False,
+    temperature: Annotated[float, typer.Option("--temperature", help="Below 1, samples favour the probable.")] = 1.0,
+    top_k: Annotated[int | None, typer.Option("--top-k", min=1, help="Sample the k most probable actions.")] = None,
+    top_p: Annotated[
+        float | None, typer.Option("--top-p", help="Sample the fewest actions that have so much probability.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Another seed, other samples.")] = 1,
+    prefix: Annotated[
+        Path | None, typer.Option("--prefix", help="A file of how each translation begins; a line may be empty.")
+    ] = None,
+    skeleton: Annotated[
+        Path | None, typer.Option("--skeleton", help="A file of trees whose shape each translation has; (()) is any.")
+    ] = None,
+    words: Annotated[int | None, typer.Option("--words", min=1, help="How many words each translation has.")] = None,
+    word_ratio: Annotated[
+        float | None, typer.Option("--word-ratio", help="How many words it has for each word of the source.")
+    ] = None,
+) -> None:
+    """Translate each line; an empty line gives an empty line. Translations are written as they are made."""
+    from trdec.errors import UsageError
+
+    source = chosen_input(file, input_file)
+    if n_best > 1 and output_format is not OutputFormat.json:
+        raise UsageError("several translations of a line do not fit on one line of text. Add --format json.")
+
+    import torch
+
+    from trdec.search.beam import BeamSettings
+    from trdec.search.demands import Demands
+    from trdec.search.length import LengthLimits, Normalisation
+    from trdec.search.sampling import SamplingSettings
+    from trdec.translator import Translator
+
+    torch.set_num_threads(threads)
+    normalisation = Normalisation(length_power, length_unit.value)
+    limits = LengthLimits(min_ratio, max_ratio, max_extra)
+    settings: BeamSettings | SamplingSettings
+    if sampling:
+        settings = SamplingSettings(n_best, temperature, top_k, top_p, seed, normalisation, limits)
+    else:
+        settings = BeamSettings(max(beam_size, n_best), n_best, normalisation, limits)
+    demands = Demands(_lines(prefix), _trees(skeleton), words, word_ratio)
+    translator = Translator.load(model, *(also or ()))
+    typed = str(source) == STANDARD and sys.stdin.isatty()  # whoever types waits for each line's translation
+    lines = (line.text for line in read_lines(source))
+    remarks: Counter[str] = Counter()
+    with _growing(output) as stream, _growing(trees) as tree_stream, _progress(source) as advance:
+        try:
+            for translation in translator.stream(lines, settings, batch, 1 if typed else None, demands):
+                _write(stream, _line(translation, output_format))
+                _write(tree_stream, translation.brackets)
+                remarks.update(translation.remarks)
+                advance()
+        finally:
+            for remark, count in remarks.items():
+                print(f"{count} {'line' if count == 1 else 'lines'} {remark}.", file=sys.stderr)
+
+
+def _lines(path: Path | None) -> list[str] | None:
+    return None if path is None else [line.text for line in read_lines(path)]
+
+
+def _trees(path: Path | None) -> list[Nonterminal | None] | None:
+    if path is None:
+        return None
+    from trdec.trees import treebank
+
+    trees: list[Nonterminal | None] = []
+    for entry in treebank.read(TreeFormat.brackets, path, None):
+        if entry.error is not None:
+            raise entry.error
+        trees.append(entry.tree)
+    return trees
+
+
+def _line(translation: Translation, output_format: OutputFormat) -> str:
+    if output_format is OutputFormat.json:
+        return json.dumps(translation.to_json(), ensure_ascii=False)
+    return translation.text
+
+
+def _write(stream: TextIO | None, line: str) -> None:
+    if stream is not None:
+        stream.write(line + "\n")
+        stream.flush()
+
+
+@contextlib.contextmanager
+def _growing(path: Path | None) -> Iterator[TextIO | None]:
+    """A file, or standard output for `-`, that keeps what was written to it even if the rest fails."""
+    from trdec.errors import FileError
+
+    if path is None:
+        yield None
+        return
+    try:
+        if str(path) == STANDARD:
+            yield sys.stdout
+        else:
+            with path.open("w", encoding="utf-8", newline="\n") as stream:
+                yield stream
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written: {error.strerror}.") from error
+
+
+@contextlib.contextmanager
+def _progress(source: Path) -> Iterator[Callable[[], None]]:
+    """A bar on standard error if that is a terminal and the input is not typed there, otherwise nothing."""
+    is_file = source.is_file()
+    if not sys.stderr.isatty() or not (is_file or not sys.stdin.isatty()):
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from trdec.data.corpus import count_lines
+
+    columns = (TextColumn("translating"), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=count_lines(source) if is_file else None)
+        yield lambda: bar.advance(task)

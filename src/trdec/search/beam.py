@@ -1,0 +1,181 @@
+"""Beam search: the best derivations found when only the best few beginnings are pursued."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from trdec.errors import SearchError, UsageError
+from trdec.search.effects import STEPS, Effects
+from trdec.search.hypothesis import Hypothesis, Trail
+from trdec.search.length import LengthLimits, Normalisation
+from trdec.search.protocols import SearchModel
+from trdec.search.walk import Constraint, Walk
+
+LEAVING = 8
+"""Sentences leave the batch when at least one in so many is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class BeamSettings:
+    """How wide to search, for how many derivations, and how they are compared."""
+
+    beam_size: int = 5
+    n_best: int = 1
+    normalisation: Normalisation = field(default_factory=Normalisation)
+    limits: LengthLimits = field(default_factory=LengthLimits)
+    early_termination: bool = True
+
+    def __post_init__(self) -> None:
+        if self.beam_size < 1 or not 1 <= self.n_best <= self.beam_size:
+            raise UsageError(
+                "expected a beam of at least 1 and as many results as the beam is wide at most, found "
+                f"beam_size {self.beam_size} and n_best {self.n_best}."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Finished:
+    """A derivation that ended: after `steps` actions it was `row`, then EOS came."""
+
+    score: float
+    log_prob: float
+    steps: int
+    row: int
+    last_action: int
+    last_log_prob: float
+    truncated: bool
+
+
+@torch.inference_mode()
+def beam_search(
+    model: SearchModel,
+    effects: Effects,
+    source: Tensor,  # B S
+    source_lengths: Tensor,  # B
+    settings: BeamSettings,
+    constraints: Sequence[Constraint] = (),
+) -> list[list[Hypothesis]]:
+    """For each sentence the `n_best` derivations of best score that were found, best first.
+
+    The beam of a sentence is `beam_size` places. At each step the best continuations of all its hypotheses,
+    by log-probability, take the places; one that ends keeps its place for good, and the rest goes on in fewer.
+    A beam of 1 is greedy search.
+    """
+    bounds = settings.limits.bounds(source_lengths, effects)
+    walk = Walk.start(model, effects, source, source_lengths, bounds, constraints)
+    finished: list[list[_Finished]] = [[] for _ in source]
+    trail = Trail()
+    totals = torch.zeros(len(source), dtype=torch.float64, device=source.device)  # R
+    free = torch.full_like(source_lengths, settings.beam_size)  # B
+    while len(walk.sentences):
+        log_probs, walk = walk.step()  # R A
+        origins, actions, valid = _best(totals, log_probs, free)  # B K
+        taken = log_probs[origins, actions].double()  # B K
+        totals = torch.where(valid, totals[origins] + taken, -torch.inf)  # B K
+        ends = valid & _ends(walk, origins, actions)  # B K
+        _collect(walk, settings, trail, finished, ends, origins, actions, totals, taken)
+        free = free - ends.sum(dim=1)  # B
+        live = valid & ~ends  # B K
+        totals = totals.masked_fill(~live, -torch.inf)  # B K
+        done = ~live.any(dim=1) | (free == 0)  # B
+        if settings.early_termination and any(finished):
+            done |= _decided(walk, settings, finished, totals)
+        _require_results(walk, finished, done)
+
+        if bool(done.all()):
+            break
+        # Live hypotheses move to the front, so that the batch is as narrow as the widest sentence needs. Sentences
+        # that are done leave when they are many: each leaving copies what was made of all the others' sources.
+        leave = done & (done.sum() * LEAVING >= len(done))  # B
+        kept = (~leave).nonzero().squeeze(1)  # B'
+        live = (live & ~done.unsqueeze(1))[kept]  # B' K
+        totals, free = totals.masked_fill(done.unsqueeze(1), -torch.inf)[kept], free[kept]
+        width = int(live.sum(dim=1).max())
+        order = live.long().argsort(dim=1, descending=True, stable=True)[:, :width]  # B' K'
+        rows = origins[kept].gather(1, order).flatten()  # R'
+        chosen = actions[kept].gather(1, order).flatten()  # R'
+        totals = totals.gather(1, order).flatten()  # R'
+        trail.append(rows, chosen, taken[kept].gather(1, order).flatten())
+        walk = walk.take(rows, chosen, kept if len(kept) < len(done) else None)
+    return [_n_best(trail, candidates, settings.n_best) for candidates in finished]
+
+
+def _best(totals: Tensor, log_probs: Tensor, free: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """B K each: row and action of the best continuations, best first, and whether there is such a one and a place."""
+    num_sentences, num_actions = len(free), log_probs.shape[1]
+    scores = (totals.to(log_probs.dtype).unsqueeze(1) + log_probs).view(num_sentences, -1)  # B K*A
+    count = min(int(free.max()), scores.shape[1])
+    best, places = scores.topk(count, dim=1)  # B K
+    width = len(log_probs) // num_sentences
+    first_rows = torch.arange(num_sentences, device=free.device).unsqueeze(1) * width  # B 1
+    valid = best.isfinite() & (torch.arange(count, device=free.device) < free.unsqueeze(1))  # B K
+    return first_rows + places // num_actions, places % num_actions, valid
+
+
+def _ends(walk: Walk, origins: Tensor, actions: Tensor) -> Tensor:
+    """B K: whether the derivation is whole after the action."""
+    needs = walk.frontiers.needs_below[origins, STEPS] + walk.effects.needs_after[actions, STEPS]
+    return needs == 0
+
+
+def _collect(
+    walk: Walk,
+    settings: BeamSettings,
+    trail: Trail,
+    finished: list[list[_Finished]],
+    ends: Tensor,
+    origins: Tensor,
+    actions: Tensor,
+    totals: Tensor,
+    taken: Tensor,
+) -> None:
+    """Add the derivations that end to those finished."""
+    for place, column in ends.nonzero().tolist():
+        row, action = int(origins[place, column]), int(actions[place, column])
+        log_prob = float(totals[place, column])
+        score = settings.normalisation.score(log_prob, len(trail) + 1, int(walk.pieces_written[row]))
+        finished[int(walk.sentences[place])].append(
+            _Finished(score, log_prob, len(trail), row, action, float(taken[place, column]), bool(walk.cut_short[row]))
+        )
+
+
+def _decided(walk: Walk, settings: BeamSettings, finished: list[list[_Finished]], totals: Tensor) -> Tensor:
+    """B: whether no live hypothesis can come before the `n_best` found already."""
+    worst = [
+        sorted((found.score for found in finished[number]), reverse=True)[settings.n_best - 1]
+        if len(finished[number]) >= settings.n_best
+        else -torch.inf
+        for number in walk.sentences.tolist()
+    ]
+    best = settings.normalisation.bound(totals.amax(dim=1), walk.bounds.high[:, STEPS])  # B
+    return torch.tensor(worst, dtype=torch.float64, device=totals.device) >= best
+
+
+def _require_results(walk: Walk, finished: list[list[_Finished]], done: Tensor) -> None:
+    for number in walk.sentences[done].tolist():
+        if not finished[number]:
+            raise SearchError(
+                f"sentence {number + 1} of the batch has no derivation that obeys what was asked. "
+                "Ask for less: a longer greatest length, or no constraint."
+            )
+
+
+def _n_best(trail: Trail, candidates: list[_Finished], count: int) -> list[Hypothesis]:
+    """The best, of equals the first to end."""
+    hypotheses = []
+    for found in sorted(candidates, key=lambda candidate: -candidate.score)[:count]:
+        actions, log_probs = trail.back_from(found.steps, found.row)
+        hypotheses.append(
+            Hypothesis(
+                (*actions, found.last_action),
+                (*log_probs, found.last_log_prob),
+                found.log_prob,
+                found.score,
+                found.truncated,
+            )
+        )
+    return hypotheses

@@ -1,0 +1,122 @@
+"""What a translation can be asked to be: a beginning, a tree, a number of words. All exactly, by masking."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from trdec.errors import UsageError
+from trdec.search.effects import PIECES, RULES, STEPS, WORDS
+from trdec.search.length import NO_LIMIT, Bounds
+from trdec.search.walk import Walk
+from trdec.targets.actions import ApplyRule, EmitWord
+from trdec.targets.table import ActionTable
+from trdec.trees.transform import WORD_START
+from trdec.trees.tree import PRE
+
+ANY = -1
+"""Where nothing is required."""
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """Each sentence's first pieces are given; whatever is not a piece (a rule, a mark) stays free.
+
+    The piece after the prefix begins a new word, so that the last given word is not continued.
+    """
+
+    pieces: Tensor  # B N   action numbers, padded with ANY
+    lengths: Tensor  # B
+    is_piece: Tensor  # A bool
+    begins: Tensor  # A bool   which pieces begin a word
+
+    @classmethod
+    def of(cls, table: ActionTable, begins: Tensor, prefixes: Sequence[Sequence[str]]) -> Prefix:
+        """The pieces that each sentence is to begin with."""
+        rows = [torch.tensor([table.number(EmitWord(piece)) for piece in row], dtype=torch.long) for row in prefixes]
+        pieces = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=ANY)  # B N
+        is_piece = torch.tensor([isinstance(action, EmitWord) for action in table.actions])
+        return cls(pieces, torch.tensor([len(row) for row in rows]), is_piece, begins)
+
+    def forbidden(self, walk: Walk) -> Tensor | None:
+        """R A: other pieces than the one due; the end before all are written."""
+        sentences, written = walk.row_sentences(), walk.used[:, PIECES]  # R
+        lengths = self.lengths[sentences]  # R
+        if not bool((written <= lengths).any()) or not self.pieces.shape[1]:
+            return None
+        due = self.pieces[sentences, written.clamp(max=self.pieces.shape[1] - 1)]  # R
+        numbers = torch.arange(len(self.is_piece))
+        inside, at_end = (written < lengths).unsqueeze(1), ((written == lengths) & (lengths > 0)).unsqueeze(1)
+        wrong = self.is_piece & (numbers != due.unsqueeze(1))  # R A
+        left = (lengths - written).unsqueeze(1)  # R 1
+        needs = walk.frontiers.needs_below[:, STEPS].unsqueeze(1) + walk.effects.needs_after[:, STEPS]  # R A
+        ends = (needs <= walk.effects.closed) & (left > walk.effects.gains[:, PIECES])  # R A
+        return (inside & (wrong | ends)) | (at_end & self.is_piece & ~self.begins)
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """Each sentence's rules are given, and so is the shape of its tree; its words are free.
+
+    How many words a phrase has is free too. Only derivations have rules.
+    """
+
+    rules: Tensor  # B N   action numbers, padded with ANY
+    is_rule: Tensor  # A bool
+
+    @classmethod
+    def of(cls, table: ActionTable, skeletons: Sequence[Sequence[ApplyRule]]) -> Skeleton:
+        """The rules that each sentence's derivation applies; none leaves it free."""
+        is_rule = torch.tensor([isinstance(action, ApplyRule) for action in table.actions])
+        if not bool(is_rule.any()):
+            raise UsageError("this system writes no rules, so no skeleton can be given. Choose a trdec system.")
+        rows = [torch.tensor([table.number(rule) for rule in row], dtype=torch.long) for row in skeletons]
+        return cls(torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=ANY), is_rule)
+
+    def forbidden(self, walk: Walk) -> Tensor | None:
+        """R A: other rules than the one due."""
+        applied = walk.used[:, RULES]  # R
+        if not self.rules.shape[1]:
+            return None
+        due = self.rules[walk.row_sentences(), applied.clamp(max=self.rules.shape[1] - 1)].unsqueeze(1)  # R 1
+        return (due != ANY) & self.is_rule & (torch.arange(len(self.is_rule)) != due)  # R A
+
+
+@dataclass(frozen=True)
+class ExactWords:
+    """Each sentence has a given number of words, however many pieces they have and whatever its tree."""
+
+    bounds: Bounds
+    begins: Tensor  # A bool
+    is_piece: Tensor  # A bool
+    bare: Tensor  # A bool   the piece that begins a word and has none of its letters
+    fresh: Tensor  # Y bool   where a phrase has no word yet, and so must begin one
+
+    @classmethod
+    def of(cls, table: ActionTable, begins: Tensor, counts: Sequence[int]) -> ExactWords:
+        """The numbers of words."""
+        if "mark" in table.kinds:
+            raise UsageError("this system writes marks between words, so their number cannot be given.")
+        low = torch.zeros(len(counts), RULES + 1, dtype=torch.long)  # B M
+        high = torch.full_like(low, NO_LIMIT)
+        low[:, WORDS] = high[:, WORDS] = torch.tensor(counts)
+        is_piece = torch.tensor([isinstance(action, EmitWord) for action in table.actions])
+        fresh = torch.tensor([symbol == PRE for symbol in table.symbols])
+        bare = torch.tensor([action == EmitWord(WORD_START) for action in table.actions])
+        return cls(Bounds(low, high), begins, is_piece, bare, fresh)
+
+    def forbidden(self, walk: Walk) -> Tensor | None:
+        """R A: what would make too many words, or an end with too few."""
+        bounds, needs_below = self.bounds.select(walk.sentences), walk.frontiers.needs_below
+        # The first piece of all begins a word too, wherever it stands.
+        fresh = self.fresh[walk.frontiers.symbols] | (walk.used[:, PIECES] == 0)  # R
+        forbidden = self.bare | (fresh.unsqueeze(1) & self.is_piece & ~self.begins)  # R A
+        for more in (
+            bounds.too_long(walk.effects, walk.used, needs_below),
+            bounds.too_short(walk.effects, walk.used, needs_below),
+        ):
+            forbidden = forbidden if more is None else forbidden | more
+        return forbidden

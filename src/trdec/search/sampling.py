@@ -1,0 +1,123 @@
+"""Sampling: derivations drawn from the model's distribution, or from its most probable part."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trdec.errors import UsageError
+from trdec.search.effects import STEPS, Effects
+from trdec.search.hypothesis import Hypothesis, Trail
+from trdec.search.length import LengthLimits, Normalisation
+from trdec.search.protocols import SearchModel
+from trdec.search.walk import Constraint, Walk
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingSettings:
+    """How many derivations to draw of each sentence, and from which part of the distribution.
+
+    A temperature below 1 favours the probable; `top_k` leaves the k most probable actions, `top_p` the fewest that
+    have this much probability together. A sentence's draws depend on the seed and its number alone.
+    """
+
+    samples: int = 1
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float | None = None
+    seed: int = 1
+    normalisation: Normalisation = field(default_factory=Normalisation)
+    limits: LengthLimits = field(default_factory=LengthLimits)
+
+    def __post_init__(self) -> None:
+        if self.samples < 1 or not (self.temperature > 0 and math.isfinite(self.temperature)):
+            raise UsageError(
+                "expected at least 1 sample and a temperature above 0, found "
+                f"samples {self.samples} and temperature {self.temperature}."
+            )
+        if self.top_k is not None and self.top_k < 1:
+            raise UsageError(f"expected top_k to be at least 1, found {self.top_k}.")
+        if self.top_p is not None and not 0 < self.top_p <= 1:
+            raise UsageError(f"expected top_p to be above 0 and at most 1, found {self.top_p}.")
+        if self.seed < 0:
+            raise UsageError(f"expected a seed of 0 or more, found {self.seed}.")
+
+
+@torch.inference_mode()
+def sample(
+    model: SearchModel,
+    effects: Effects,
+    source: Tensor,  # B S
+    source_lengths: Tensor,  # B
+    settings: SamplingSettings,
+    numbers: Sequence[int],
+    constraints: Sequence[Constraint] = (),
+) -> list[list[Hypothesis]]:
+    """For each sentence its samples, best score first; `numbers` are the sentences' numbers, for the seed."""
+    count = settings.samples
+    bounds = settings.limits.bounds(source_lengths, effects)
+    walk = Walk.start(model, effects, source, source_lengths, bounds, constraints)
+    draws = _draws(settings, numbers, int(bounds.high[:, STEPS].max())).to(source.device)  # B K T
+    found: list[list[Hypothesis]] = [[] for _ in source]
+    trail = Trail()
+    # The first step has one row a sentence; its distribution is drawn from as often as there are samples.
+    rows = torch.arange(len(source), device=source.device).repeat_interleave(count)  # R
+    live = torch.ones_like(rows, dtype=torch.bool)  # R
+    kept: Tensor | None = None
+    while bool(live.any()):
+        log_probs, walk = walk.step()
+        sentences = walk.sentences if kept is None else walk.sentences[kept]  # B
+        log_probs = log_probs[rows]  # R A
+        actions = _choose(log_probs, draws[sentences, :, len(trail)].flatten(), settings)  # R
+        trail.append(rows, actions, log_probs.gather(1, actions.unsqueeze(1)).squeeze(1))
+        walk = walk.take(rows, actions, kept)
+        ended = live & walk.frontiers.finished  # R
+        for row in ended.nonzero().squeeze(1).tolist():
+            found[int(walk.sentences[row // count])].append(_hypothesis(trail, walk, settings, row))
+        live = live & ~ended
+        # Sentences all of whose samples have ended leave with the next step.
+        staying = live.view(-1, count).any(dim=1)  # B
+        rows = staying.repeat_interleave(count).nonzero().squeeze(1)  # R'
+        kept = None if bool(staying.all()) else staying.nonzero().squeeze(1)  # B'
+        live = live[rows]
+    return [sorted(hypotheses, key=lambda hypothesis: -hypothesis.score) for hypotheses in found]
+
+
+def _draws(settings: SamplingSettings, numbers: Sequence[int], most_steps: int) -> Tensor:
+    """B K T: numbers from 0 up to 1 that depend on nothing but the seed, the sentence and the sample."""
+    rows = [
+        [
+            np.random.Generator(np.random.PCG64([settings.seed, number, place])).random(most_steps)
+            for place in range(settings.samples)
+        ]
+        for number in numbers
+    ]
+    return torch.from_numpy(np.array(rows))
+
+
+def _choose(log_probs: Tensor, drawn: Tensor, settings: SamplingSettings) -> Tensor:
+    """R: the action at which the cumulative probability, most probable action first, passes the number drawn."""
+    ranked, actions = (log_probs.double() / settings.temperature).sort(dim=1, descending=True, stable=True)  # R A
+    if settings.top_k is not None:
+        ranked[:, settings.top_k :] = -torch.inf
+    probs = ranked.softmax(dim=1)  # R A
+    if settings.top_p is not None:
+        before = probs.cumsum(dim=1) - probs  # R A
+        probs = probs.masked_fill(before >= settings.top_p, 0.0)
+    cumulative = probs.cumsum(dim=1)  # R A
+    wanted = drawn.unsqueeze(1) * cumulative[:, -1:]  # R 1
+    place = torch.searchsorted(cumulative, wanted, right=True)  # R 1
+    last = (probs > 0).sum(dim=1, keepdim=True) - 1  # R 1   rounding must not choose what has no probability
+    return actions.gather(1, place.minimum(last).clamp(min=0)).squeeze(1)
+
+
+def _hypothesis(trail: Trail, walk: Walk, settings: SamplingSettings, row: int) -> Hypothesis:
+    actions, log_probs = trail.back(row)
+    log_prob = math.fsum(log_probs)
+    score = settings.normalisation.score(log_prob, len(actions), int(walk.pieces_written[row]))
+    return Hypothesis(tuple(actions), tuple(log_probs), log_prob, score, bool(walk.cut_short[row]))

@@ -1,0 +1,93 @@
+"""A model whose log-probabilities are looked up, so that search can be compared with enumeration."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from trdec.targets.table import ActionTable
+
+History = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class TabularMemory:
+    """The source sentences themselves."""
+
+    sources: tuple[tuple[int, ...], ...]
+
+    def select(self, sentences: Tensor) -> TabularMemory:
+        """These sentences in this order."""
+        return TabularMemory(tuple(self.sources[number] for number in sentences.tolist()))
+
+
+@dataclass(frozen=True)
+class TabularState:
+    """What each row wrote, and what had been written at each address."""
+
+    histories: tuple[History, ...]
+    here: Tensor  # R
+    addresses: list[History]
+
+    def select(self, rows: Tensor) -> TabularState:
+        """These rows in this order."""
+        return TabularState(tuple(self.histories[row] for row in rows.tolist()), self.here[rows], self.addresses)
+
+
+class TabularModel:
+    """log p(action | source, actions before, open symbol, step that opened it), drawn at random once for each.
+
+    It refuses an address that is not of the row's own history, so that a search that mixes up its rows is found out.
+    """
+
+    def __init__(self, table: ActionTable, seed: int = 0, spread: float = 4.0) -> None:
+        self.num_actions = len(table.actions)
+        self._legal = torch.from_numpy(table.legal)  # Y A
+        self._seed = seed
+        self._spread = spread
+
+    def log_probs(self, source: tuple[int, ...], history: History, symbol: int, parent: int) -> Tensor:
+        """A: the next action's log-probabilities; the parent is 1 + the step that opened the symbol, or 0."""
+        return self._log_softmax([self._logits(source, history, symbol, parent)], torch.tensor([symbol]))[0]
+
+    def _logits(self, source: tuple[int, ...], history: History, symbol: int, parent: int) -> list[float]:
+        draw = random.Random(hash((self._seed, source, history, symbol, parent))).random
+        return [self._spread * (draw() + draw() - 1) for _ in range(self.num_actions)]
+
+    def _log_softmax(self, logits: list[list[float]], symbols: Tensor) -> Tensor:
+        """R A: the log-probabilities of the actions that these open symbols R allow."""
+        rows = torch.tensor(logits, dtype=torch.float64)  # R A
+        return rows.masked_fill(~self._legal[symbols], -torch.inf).log_softmax(dim=1)
+
+    def encode(self, source: Tensor, source_lengths: Tensor) -> TabularMemory:
+        """The sources without their padding."""
+        rows = zip(source.tolist(), source_lengths.tolist(), strict=True)
+        return TabularMemory(tuple(tuple(row[:length]) for row, length in rows))
+
+    def start(self, memory: TabularMemory) -> TabularState:
+        """Nothing written."""
+        rows = len(memory.sources)
+        return TabularState(((),) * rows, torch.zeros(rows, dtype=torch.long), [()])
+
+    def step(
+        self, state: TabularState, memory: TabularMemory, previous: Tensor, symbols: Tensor, parents: Tensor
+    ) -> tuple[Tensor, TabularState]:
+        """The log-probabilities R A of the next actions, and the state after this step."""
+        width = len(previous) // len(memory.sources)
+        rows, histories, here = [], [], []
+        for row, (action, symbol, parent) in enumerate(
+            zip(previous.tolist(), symbols.tolist(), parents.tolist(), strict=True)
+        ):
+            history = state.histories[row] + (() if action == self.num_actions else (action,))
+            opener = state.addresses[parent]
+            assert history[: len(opener)] == opener, "the address of another row's step"
+            opened_at = len(opener) + 1 if parent else 0
+            rows.append(self._logits(memory.sources[row // width], history, symbol, opened_at))
+            histories.append(history)
+            here.append(len(state.addresses))
+            state.addresses.append(history)
+        log_probs = self._log_softmax(rows, symbols)
+        return log_probs, TabularState(tuple(histories), torch.tensor(here), state.addresses)

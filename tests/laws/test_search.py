@@ -1,0 +1,271 @@
+"""Laws of search: it finds what enumeration finds, in any batch, and what it finds is legal and scored by the model."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from trdec.data.batch import Batch
+from trdec.search.beam import BeamSettings, beam_search
+from trdec.search.effects import STEPS, Effects
+from trdec.search.frontiers import Frontiers
+from trdec.search.hypothesis import Hypothesis
+from trdec.search.length import LengthLimits, Normalisation
+from trdec.systems import SYSTEMS
+from trdec.targets.table import ActionTable
+from trdec.targets.target import replay
+from trdec.trees.tree import words
+from unit.search.small_models import TARGETS, Small, Tiny, small
+
+targets = pytest.mark.parametrize("name", TARGETS)
+systems = pytest.mark.parametrize("system", SYSTEMS)
+normalisations = pytest.mark.parametrize(
+    "normalisation",
+    [Normalisation(0.0), Normalisation(1.0), Normalisation(0.7, "words")],
+    ids=["none", "actions", "words"],
+)
+
+SOURCE = torch.tensor([[1, 2, 3], [4, 0, 0], [5, 6, 0]])
+SOURCE_LENGTHS = torch.tensor([3, 1, 2])
+
+
+@targets
+@pytest.mark.parametrize("seed", range(5))
+def test_frontiers_of_many_rows_are_the_target_s_states(name: str, seed: int) -> None:
+    """Random legal walks, rows copied and dropped at random; the address of a step is a number of our own."""
+    draw = random.Random(seed)
+    target = TARGETS[name]
+    table = ActionTable(target)
+    states = [target.start()] * 4
+    # For each row, the address that each of its steps had; address 0 is no step.
+    addresses: list[list[int]] = [[0]] * 4
+    frontiers = Frontiers.start(Effects.of(target, table), 4)
+    next_address = 1
+    for _ in range(25):
+        rows = [draw.randrange(len(states)) for _ in range(draw.randint(2, 6))]
+        rows = [row for row in rows if not states[row].finished]
+        if not rows:
+            break
+        states, addresses = [states[row] for row in rows], [addresses[row] for row in rows]
+        frontiers = frontiers.select(torch.tensor(rows))
+        assert frontiers.symbols.tolist() == [table.symbol_number(state.symbol) for state in states]
+        assert frontiers.parents.tolist() == [row[state.parent] for row, state in zip(addresses, states, strict=True)]
+        actions = [draw.choice(target.legal(state.symbol)) for state in states]
+        here = [next_address + row for row in range(len(rows))]
+        next_address += len(rows)
+        frontiers = frontiers.advance(torch.tensor([table.number(action) for action in actions]), torch.tensor(here))
+        states = [target.advance(state, action) for state, action in zip(states, actions, strict=True)]
+        addresses = [[*row, address] for row, address in zip(addresses, here, strict=True)]
+        assert frontiers.finished.tolist() == [state.finished for state in states]
+
+
+@targets
+def test_needs_are_the_shortest_completions(name: str) -> None:
+    tiny = Tiny.of(name)
+    shortest = min(len(actions) for actions, _ in tiny.derivations((1,), 6))
+    assert int(tiny.effects.needs[list(tiny.effects.start), STEPS].sum()) == shortest
+
+
+def _limit(most: int) -> LengthLimits:
+    return LengthLimits(max_ratio=0, max_extra=most)
+
+
+def _ranked(tiny: Tiny, source: tuple[int, ...], most: int, normalisation: Normalisation) -> list[tuple[Any, ...]]:
+    """All derivations of at most so many actions: score, actions and log-probability, best first."""
+    scored = [
+        (
+            normalisation.score(log_prob, len(actions), sum(tiny.table.kinds[action] == "word" for action in actions)),
+            actions,
+            log_prob,
+        )
+        for actions, log_prob in tiny.derivations(source, most)
+    ]
+    return sorted(scored, reverse=True)
+
+
+@targets
+@normalisations
+@pytest.mark.parametrize("seed", range(3))
+def test_a_beam_wider_than_the_space_finds_what_enumeration_finds(
+    name: str, normalisation: Normalisation, seed: int
+) -> None:
+    tiny, most = Tiny.of(name, seed), 8 if name == "derivation" else 4
+    settings = BeamSettings(3000, 20, normalisation, _limit(most))
+    found = beam_search(tiny.model, tiny.effects, SOURCE, SOURCE_LENGTHS, settings)
+    for row, hypotheses in enumerate(found):
+        source = tuple(SOURCE[row, : SOURCE_LENGTHS[row]].tolist())
+        expected = _ranked(tiny, source, most, normalisation)
+        assert 20 < len(expected) < 3000
+        assert [hypothesis.actions for hypothesis in hypotheses] == [actions for _, actions, _ in expected[:20]]
+        assert [h.score for h in hypotheses] == pytest.approx([score for score, _, _ in expected[:20]])
+        assert [h.log_prob for h in hypotheses] == pytest.approx([log_prob for _, _, log_prob in expected[:20]])
+
+
+@targets
+@normalisations
+@pytest.mark.parametrize("n_best", [1, 3])
+def test_ending_early_changes_nothing(name: str, normalisation: Normalisation, n_best: int) -> None:
+    for seed in range(5):
+        tiny = Tiny.of(name, seed, spread=9.0)
+        settings = BeamSettings(4, n_best, normalisation, _limit(12))
+        early, late = (
+            beam_search(tiny.model, tiny.effects, SOURCE, SOURCE_LENGTHS, replace(settings, early_termination=early))
+            for early in (True, False)
+        )
+        assert early == late
+
+
+@targets
+def test_ending_early_saves_steps(name: str) -> None:
+    steps = {}
+    for early in (True, False):
+        tiny = Tiny.of(name, seed=3, spread=9.0)
+        settings = BeamSettings(8, 1, Normalisation(0.0), _limit(30), early_termination=early)
+        memory = _Counting(tiny.model)
+        beam_search(memory, tiny.effects, SOURCE, SOURCE_LENGTHS, settings)
+        steps[early] = memory.rows
+    assert steps[True] < steps[False]
+
+
+class _Counting:
+    """A model that counts the rows it was asked about."""
+
+    def __init__(self, model: Any) -> None:
+        self.num_actions, self.encode, self.start, self._model, self.rows = (
+            model.num_actions,
+            model.encode,
+            model.start,
+            model,
+            0,
+        )
+
+    def step(self, *arguments: Any) -> Any:
+        self.rows += len(arguments[2])
+        return self._model.step(*arguments)
+
+
+def _legal_and_whole(one: Small, hypothesis: Hypothesis) -> None:
+    """The actions are a whole derivation, and its tree has the words that they write."""
+    actions = [one.codec.table.actions[number] for number in hypothesis.actions]
+    assert len(replay(one.codec.target, actions)) == len(actions)
+    decoded = one.codec.decode(hypothesis.actions)
+    assert words(decoded.pieces) == [a.word for a in actions if type(a).__name__ == "EmitWord"]
+    assert decoded.text.split() == words(decoded.tree)
+    assert one.codec.unknown_action not in hypothesis.actions
+
+
+def _forced(one: Small, number: int, hypothesis: Hypothesis) -> list[float]:
+    """The log-probability that training would give each action."""
+    steps = one.codec.table.numbers(
+        replay(one.codec.target, [one.codec.table.actions[action] for action in hypothesis.actions])
+    )
+    source, lengths = one.sources([number])
+    columns = torch.from_numpy(steps).long().unsqueeze(0)  # 1 T 3
+    batch = Batch(source, lengths, *columns.unbind(2), torch.zeros(columns.shape[:2], dtype=torch.bool))
+    with torch.no_grad():
+        return one.model.log_probs(batch)[0].tolist()
+
+
+NUMBERS = [0, 1, 2, 3, 4, 5]
+
+
+@systems
+def test_what_is_found_is_legal_and_has_the_score_that_training_gives(system: str) -> None:
+    one = small(system)
+    settings = BeamSettings(6, 4, limits=LengthLimits(max_ratio=1.0, max_extra=15))
+    found = beam_search(one.model, one.effects, *one.sources(NUMBERS), settings)
+    for number, hypotheses in zip(NUMBERS, found, strict=True):
+        assert len(hypotheses) == 4
+        assert [h.score for h in hypotheses] == sorted((h.score for h in hypotheses), reverse=True)
+        assert len({h.actions for h in hypotheses}) == 4
+        for hypothesis in hypotheses:
+            _legal_and_whole(one, hypothesis)
+            forced = _forced(one, number, hypothesis)
+            assert list(hypothesis.action_log_probs) == pytest.approx(forced, abs=1e-9)
+            assert hypothesis.log_prob == pytest.approx(sum(forced), abs=1e-9)
+            assert hypothesis.score == pytest.approx(sum(forced) / len(forced), abs=1e-9)
+
+
+@systems
+def test_a_sentence_is_translated_the_same_in_any_batch(system: str) -> None:
+    one = small(system)
+    for size in (1, 5):
+        settings = BeamSettings(size, size, limits=LengthLimits(max_ratio=2.0, max_extra=15))
+        together = beam_search(one.model, one.effects, *one.sources(NUMBERS), settings)
+        for number, hypotheses in zip(NUMBERS, together, strict=True):
+            (alone,) = beam_search(one.model, one.effects, *one.sources([number]), settings)
+            assert [h.actions for h in alone] == [h.actions for h in hypotheses]
+            assert [h.score for h in alone] == pytest.approx([h.score for h in hypotheses])
+
+
+def _greedy(one: Small, number: int, most: int) -> list[int]:
+    """Always the most probable action, by the target's own states, until the end or for so many steps."""
+    table, target = one.codec.table, one.codec.target
+    memory = one.model.encode(*one.sources([number]))
+    state, symbolic = one.model.start(memory), target.start()
+    addresses, actions = [0], []
+    previous = one.model.num_actions
+    while not symbolic.finished and len(actions) < most:
+        symbol, parent = table.symbol_number(symbolic.symbol), addresses[symbolic.parent]
+        log_probs, state = one.model.step(
+            state, memory, torch.tensor([previous]), torch.tensor([symbol]), torch.tensor([parent])
+        )
+        log_probs[0, one.codec.unknown_action] = -torch.inf
+        previous = int(log_probs[0].argmax())
+        addresses.append(int(state.here[0]))
+        actions.append(previous)
+        symbolic = target.advance(symbolic, table.actions[previous])
+    return actions
+
+
+@systems
+def test_a_beam_of_1_is_greedy(system: str) -> None:
+    for seed in (1, 2):
+        one = small(system, seed)
+        settings = BeamSettings(1, limits=LengthLimits(max_ratio=0, max_extra=300))
+        found = beam_search(one.model, one.effects, *one.sources(NUMBERS), settings)
+        for number, (hypothesis,) in zip(NUMBERS, found, strict=True):
+            # Random networks may never end: then they agree until the greatest length makes itself felt.
+            expected = _greedy(one, number, 20)
+            assert list(hypothesis.actions[:20]) == expected
+
+
+@systems
+def test_what_cannot_end_in_time_is_closed_legally_and_flagged(system: str) -> None:
+    one = small(system)
+    for most in (0, 1, 7, 12):
+        found = beam_search(one.model, one.effects, *one.sources(NUMBERS), BeamSettings(3, limits=_limit(most)))
+        shortest = int(one.effects.needs[list(one.effects.start), STEPS].sum())
+        for number, (hypothesis,) in zip(NUMBERS, found, strict=True):
+            _legal_and_whole(one, hypothesis)
+            assert len(hypothesis.actions) <= max(most, shortest)
+            forced = _forced(one, number, hypothesis)
+            assert hypothesis.log_prob == pytest.approx(sum(forced), abs=1e-9)
+        if most == 0 and shortest > 1:
+            assert any(hypothesis.truncated for (hypothesis,) in found)
+
+
+@targets
+def test_a_least_length_is_kept(name: str) -> None:
+    tiny = Tiny.of(name, seed=2)
+    limits = LengthLimits(min_ratio=5, max_ratio=6, max_extra=0)
+    found = beam_search(tiny.model, tiny.effects, SOURCE, SOURCE_LENGTHS, BeamSettings(8, 3, limits=limits))
+    for length, hypotheses in zip(SOURCE_LENGTHS.tolist(), found, strict=True):
+        for hypothesis in hypotheses:
+            assert 5 * length <= len(hypothesis.actions) <= 6 * length
+
+
+@targets
+def test_a_least_length_leaves_the_best_of_those_that_are_long_enough(name: str) -> None:
+    tiny, least, most = Tiny.of(name, seed=4), 3, 4
+    if name == "derivation":
+        least, most = 7, 8
+    source, lengths = SOURCE[1:2, :1], SOURCE_LENGTHS[1:2]
+    limits = LengthLimits(min_ratio=least, max_ratio=most, max_extra=0)
+    (found,) = beam_search(tiny.model, tiny.effects, source, lengths, BeamSettings(3000, 10, limits=limits))
+    expected = [actions for _, actions, _ in _ranked(tiny, (4,), most, Normalisation()) if len(actions) >= least]
+    assert [hypothesis.actions for hypothesis in found] == expected[:10]

@@ -1,0 +1,115 @@
+"""`trdec translate` as a person runs it, with good input and bad."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from trdec.cli.translate import translate
+from unit.search.commands import run
+from unit.search.model_directory import trained
+
+
+@pytest.fixture(scope="module")
+def model() -> Path:
+    return trained()
+
+
+@pytest.fixture(scope="module")
+def lines(model: Path) -> list[str]:
+    return (model.parent / "toy" / "train.vel").read_text(encoding="utf-8").splitlines()[:3]
+
+
+def test_each_line_gives_a_line(model: Path, lines: list[str], tmp_path: Path) -> None:
+    result = run(translate, model, "--trees", tmp_path / "trees", stdin=f"{lines[1]}\n\n{lines[0]}\n")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "The fish is not small .\n\nThe white woman that loves Nina was happy .\n"
+    assert result.stderr == ""
+    trees = (tmp_path / "trees").read_text().splitlines()
+    assert trees[0] == "(ROOT (S (NP The fish) (VP is not (ADJP small)) .))"
+    assert trees[1] == "(())"
+
+
+def test_json_has_trees_scores_and_alternatives(model: Path, lines: list[str]) -> None:
+    result = run(translate, model, "--format", "json", "--n-best", 2, "--beam-size", 3, stdin=f"{lines[1]}\n\n")
+    first, empty = (json.loads(line) for line in result.stdout.splitlines())
+    assert first["text"] == "The fish is not small ."
+    assert first["tree"].startswith("(ROOT ")
+    assert len(first["alternatives"]) == 1
+    assert first["log_prob"] == pytest.approx(sum(action["log_prob"] for action in first["actions"]))
+    assert {action["kind"] for action in first["actions"]} == {"rule", "word", "eop", "eos"}
+    assert empty["text"] == ""
+
+
+def test_several_translations_need_json(model: Path) -> None:
+    result = run(translate, model, "--n-best", 2)
+    assert result.returncode == 1
+    assert result.stderr == (
+        "UsageError: several translations of a line do not fit on one line of text. Add --format json.\n"
+    )
+
+
+def test_a_bad_line_leaves_what_was_translated_before_it(model: Path, lines: list[str], tmp_path: Path) -> None:
+    text = f"{lines[1]}\n{lines[0]}\n".encode() + b"caf\xe9\n" + f"{lines[1]}\n".encode()
+    result = run(translate, model, "-o", tmp_path / "out", stdin=text)
+    assert result.returncode == 1
+    assert "EncodingError: <standard input>, line 3: expected UTF-8" in result.stderr
+    assert (tmp_path / "out").read_text().splitlines() == [
+        "The fish is not small .",
+        "The white woman that loves Nina was happy .",
+    ]
+
+
+def test_remarkable_lines_are_counted_at_the_end(model: Path, lines: list[str]) -> None:
+    result = run(translate, model, stdin=f"{lines[0]}\x07\n猫\n{' '.join(lines * 30)}\n")
+    assert len(result.stdout.split("\n")) == 4
+    said = result.stderr
+    assert "1 line held control characters, which were read as spaces.\n" in said
+    assert "1 line held characters or words that the model does not know.\n" in said
+    assert "1 line held more pieces than any sentence the model was trained on.\n" in said
+
+
+def test_a_missing_model_or_input_is_one_line_of_error(model: Path, tmp_path: Path) -> None:
+    result = run(translate, tmp_path / "none")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"ModelError: {tmp_path / 'none'}: expected a model directory, found nothing")
+    result = run(translate, model, tmp_path / "no-input")
+    assert result.returncode == 1
+    assert "no-input: cannot be read" in result.stderr
+    result = run(translate, model, "-o", tmp_path)
+    assert "cannot be written: Is a directory" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_what_is_demanded_of_translations_holds(model: Path, lines: list[str], tmp_path: Path) -> None:
+    (tmp_path / "prefix").write_text("A man\n\n")
+    result = run(translate, model, "--prefix", tmp_path / "prefix", stdin=f"{lines[0]}\n{lines[1]}\n")
+    first, second = result.stdout.splitlines()
+    assert first.split()[:2] == ["A", "man"]
+    assert second == "The fish is not small ."
+    (tmp_path / "skeleton").write_text("(ROOT (S (NP x) (VP x)))\n(())\n")
+    trees = tmp_path / "trees"
+    run(translate, model, "--skeleton", tmp_path / "skeleton", "--trees", trees, stdin=f"{lines[0]}\n{lines[1]}\n")
+    shaped, free = trees.read_text().splitlines()
+    assert re.fullmatch(r"\(ROOT \(S \(NP [^()]+\) \(VP [^()]+\)\)\)", shaped)
+    assert free == "(ROOT (S (NP The fish) (VP is not (ADJP small)) .))"
+    result = run(translate, model, "--words", 3, stdin=f"{lines[0]}\n")
+    assert len(result.stdout.split()) == 3
+    result = run(translate, model, "--word-ratio", 2, stdin=f"{lines[1]}\n")
+    assert len(result.stdout.split()) == 8
+    result = run(translate, model, "--prefix", tmp_path / "prefix", stdin=f"{lines[0]}\n" * 3)
+    assert "there are only 2 prefixes for at least 3 lines" in result.stderr
+
+
+def test_samples_and_ensembles(model: Path, lines: list[str]) -> None:
+    options = ("--sample", "--n-best", 3, "--format", "json", "--temperature", 3)
+    once, again = (run(translate, model, *options, stdin=lines[0]).stdout for _ in range(2))
+    assert once == again
+    assert len(json.loads(once)["alternatives"]) == 2
+    other = run(translate, model, *options, "--seed", 2, stdin=lines[0]).stdout
+    assert other != once
+    together = run(translate, model, "--with", model, stdin=f"{lines[1]}\n")
+    assert together.stdout == "The fish is not small .\n"

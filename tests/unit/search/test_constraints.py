@@ -1,0 +1,131 @@
+"""Constraints hold exactly, and what obeys them is still the best that obeys them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from trdec.errors import SearchError, UsageError
+from trdec.search.beam import BeamSettings, beam_search
+from trdec.search.constraints import ExactWords, Prefix, Skeleton
+from trdec.search.effects import WORDS
+from trdec.search.ensemble import Ensemble
+from trdec.search.length import LengthLimits
+from trdec.search.tabular import TabularMemory, TabularModel, TabularState
+from trdec.targets.actions import ApplyRule, EmitWord
+from trdec.targets.table import ActionTable
+from trdec.trees.tree import words
+from unit.search.small_models import Tiny, small
+
+SOURCE = torch.tensor([[1, 2, 3], [4, 0, 0]])
+LENGTHS = torch.tensor([3, 1])
+
+
+def _limits(most: int) -> LengthLimits:
+    return LengthLimits(max_ratio=0, max_extra=most)
+
+
+@pytest.mark.parametrize("name", ["derivation", "seq2seq", "ccg", "lin"])
+def test_a_prefix_leaves_the_best_translations_that_begin_with_it(name: str) -> None:
+    tiny, most = Tiny.of(name, seed=3), 9 if name == "derivation" else 5
+    begins = tiny.effects.gains[:, WORDS] > 0
+    prefix = Prefix.of(tiny.table, begins, [["a", "b"], []])
+    settings = BeamSettings(5000, 5, limits=_limits(most))
+    found = beam_search(tiny.model, tiny.effects, SOURCE, LENGTHS, settings, [prefix])
+    scored = sorted(
+        ((log_prob / len(actions), actions) for actions, log_prob in tiny.derivations((1, 2, 3), most)), reverse=True
+    )
+    said = {actions: words(tiny.target.read([tiny.table.actions[a] for a in actions])) for _, actions in scored}
+    expected = [actions for _, actions in scored if said[actions][:2] == ["a", "b"]]
+    assert [hypothesis.actions for hypothesis in found[0]] == expected[:5]
+    free = beam_search(tiny.model, tiny.effects, SOURCE, LENGTHS, settings)
+    assert found[1] == free[1]
+
+
+def test_the_last_word_of_a_prefix_is_not_continued() -> None:
+    one = small("seq2seq")
+    begins = one.effects.gains[:, WORDS] > 0
+    pieces = list(one.codec.target_side.subwords.split("The"))
+    prefix = Prefix.of(one.codec.table, begins, [pieces] * 3)
+    settings = BeamSettings(5, 5, limits=_limits(20))
+    for hypotheses in beam_search(one.model, one.effects, *one.sources([0, 1, 2]), settings, [prefix]):
+        for hypothesis in hypotheses:
+            assert one.codec.decode(hypothesis.actions).text.split()[0] == "The"
+
+
+def test_a_skeleton_is_the_tree_that_comes_out() -> None:
+    tiny = Tiny.of("derivation", seed=1)
+    rules = [a for a in tiny.table.actions if isinstance(a, ApplyRule)]
+    wanted = {"ROOT -> S": 0, "S -> NP pre NP": 1, "NP -> pre": 2}
+    chosen = sorted((rule for rule in rules if str(rule) in wanted), key=lambda rule: wanted[str(rule)])
+    skeleton = Skeleton.of(tiny.table, [[*chosen, chosen[2]], []])
+    settings = BeamSettings(20, 3, limits=_limits(14))
+    found, free = beam_search(tiny.model, tiny.effects, SOURCE, LENGTHS, settings, [skeleton])
+    for hypothesis in found:
+        actions = [tiny.table.actions[number] for number in hypothesis.actions]
+        assert [str(a) for a in actions if isinstance(a, ApplyRule)] == [*wanted, "NP -> pre"]
+    assert free == beam_search(tiny.model, tiny.effects, SOURCE, LENGTHS, settings)[1]
+    with pytest.raises(UsageError, match="Choose a trdec system"):
+        Skeleton.of(Tiny.of("ccg").table, [[]])
+
+
+@pytest.mark.parametrize("system", ["trdec-binary", "trdec-con", "seq2seq"])
+@pytest.mark.parametrize("count", [1, 4, 9])
+def test_a_translation_has_exactly_as_many_words_as_asked(system: str, count: int) -> None:
+    one = small(system)
+    exact = ExactWords.of(one.codec.table, one.effects.gains[:, WORDS] > 0, [count, count + 1])
+    settings = BeamSettings(6, 3, limits=_limits(90))
+    found = beam_search(one.model, one.effects, *one.sources([0, 1]), settings, [exact])
+    for number, hypotheses in enumerate(found):
+        for hypothesis in hypotheses:
+            assert len(words(one.codec.decode(hypothesis.actions).tree)) == count + number
+
+
+def test_what_cannot_be_is_refused() -> None:
+    one = small("seq2seq")
+    exact = ExactWords.of(one.codec.table, one.effects.gains[:, WORDS] > 0, [50])
+    with pytest.raises(SearchError, match="no derivation that obeys"):
+        beam_search(one.model, one.effects, *one.sources([0]), BeamSettings(2, limits=_limits(10)), [exact])
+    with pytest.raises(UsageError, match="writes marks"):
+        ExactWords.of(Tiny.of("lin").table, torch.zeros(1, dtype=torch.bool), [3])
+
+
+class _Shifted(TabularModel):
+    """A model whose addresses are other numbers than those of its fellows."""
+
+    def start(self, memory: TabularMemory) -> TabularState:
+        return replace(super().start(memory), addresses=[(), (-1,), (-1,), (-1,)])
+
+
+def test_an_ensemble_is_the_mean_of_probabilities() -> None:
+    """Members number their steps differently, and each must be told its own addresses."""
+    tiny = Tiny.of("derivation", seed=1)
+    models = [kind(tiny.table, seed) for kind, seed in ((TabularModel, 1), (_Shifted, 2), (TabularModel, 3))]
+    settings = BeamSettings(3000, 5, limits=_limits(8))
+    ensemble = Ensemble(models)
+    (found,) = beam_search(ensemble, tiny.effects, SOURCE[1:, :1], LENGTHS[1:], settings)
+    for hypothesis in found:
+        state, total, history = tiny.target.start(), 0.0, ()
+        for number in hypothesis.actions:
+            symbol = tiny.table.symbol_number(state.symbol)
+            each = [m.log_probs((4,), history, symbol, state.parent)[number].exp() for m in models]
+            total += float((sum(each) / 3).log())
+            state, history = tiny.target.advance(state, tiny.table.actions[number]), (*history, number)
+        assert hypothesis.log_prob == pytest.approx(total)
+    real = [small("trdec-con", seed) for seed in (1, 2)]
+    source = real[0].sources([0, 1, 2])
+    short = BeamSettings(3, 3, limits=_limits(20))
+    once = beam_search(real[0].model, real[0].effects, *source, short)
+    twice = beam_search(Ensemble([real[0].model] * 2), real[0].effects, *source, short)
+    assert [[h.actions for h in hs] for hs in once] == [[h.actions for h in hs] for hs in twice]
+    with pytest.raises(UsageError, match="same target vocabulary and grammar"):
+        Ensemble([tiny.model, real[0].model])
+
+
+def test_words_outside_the_vocabulary_cannot_be_a_prefix() -> None:
+    table = ActionTable(Tiny.of("seq2seq").target)
+    with pytest.raises(Exception, match="not among the 4 of this target"):
+        Prefix.of(table, torch.ones(4, dtype=torch.bool), [["z"]])
+    assert table.number(EmitWord("a")) == 0
