@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-slow test-breakages check format clean
+.PHONY: demo test test-slow test-systems test-breakages check format clean
 
 demo: $(READY)  ## make a toy corpus, look at its trees, compare its grammars
 	$(BIN)/python examples/demo.py
@@ -14,6 +14,9 @@ test: $(READY) check  ## all tests that take a few minutes together
 
 test-breakages: $(READY)  ## break the code on purpose and see the tests fail
 	$(BIN)/python tests/breakages.py
+
+test-systems: $(READY)  ## train all eight systems on the toy language: half an hour on two cores
+	$(BIN)/python tests/systems.py
 
 test-slow: $(READY)  ## the tests that take longer
 	$(BIN)/python -m pytest -m slow
