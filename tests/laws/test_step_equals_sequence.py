@@ -10,6 +10,7 @@ from random_batches import NUM_ACTIONS, random_batch, sentence, sequence_invento
 from torch import Tensor
 
 from trdec.data.batch import Batch
+from trdec.model import block_attention_tape
 from trdec.model.configuration import DropoutConfiguration, ModelConfiguration
 from trdec.model.dropout import NO_DROPOUT, DecoderDropout
 from trdec.model.memory import Memory
@@ -64,9 +65,16 @@ def gradients(model: TranslationModel, features: Tensor) -> dict[str, Tensor]:
     return {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
 
 
+@pytest.fixture(params=[0, block_attention_tape.CACHED], ids=["a sentence at a time", "in blocks"])
+def both_forms(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Attention as large networks compute it, then as small ones do; these are small enough for both."""
+    monkeypatch.setattr(block_attention_tape, "CACHED", request.param)
+
+
 @kinds
 @dropouts
 @pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.usefixtures("both_forms")
 def test_the_sequence_is_what_stepping_gives(kind: dict[str, object], dropout: DropoutConfiguration, seed: int) -> None:
     model, batch = make_model(kind, dropout, seed), random_batch(seed)
     masks = model.decoder.sample_dropout(batch)
@@ -83,6 +91,7 @@ def test_the_sequence_is_what_stepping_gives(kind: dict[str, object], dropout: D
 
 
 @kinds
+@pytest.mark.usefixtures("both_forms")
 def test_the_sequence_has_the_gradients_of_its_values(kind: dict[str, object]) -> None:
     model, batch = make_model(kind), random_batch(4, sizes=(3, 0), max_source=3)
     parameters = dict(model.named_parameters())

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from trdec.model.attention_tape import AdditiveTape, AttentionTape, DotTape
+from trdec.model.block_attention_tape import AdditiveBlockTape, fits_blocks
 from trdec.model.memory import Memory
 
 
@@ -26,8 +27,8 @@ class Attention(Protocol):
     def parameters_in_loop(self) -> tuple[Tensor, ...]:
         """What the tape needs besides the keys."""
 
-    def tape(self) -> type[AttentionTape]:
-        """The fast form of this attention."""
+    def tape(self, keys: Tensor, lengths: list[int], places: int, parameters: tuple[Tensor, ...]) -> AttentionTape:
+        """The fast form of this attention over keys B S H, for so many places of a recurrence."""
 
 
 class AdditiveAttention(nn.Module):
@@ -51,8 +52,9 @@ class AdditiveAttention(nn.Module):
     def parameters_in_loop(self) -> tuple[Tensor, ...]:
         return self.query_weight, self.score_weight
 
-    def tape(self) -> type[AttentionTape]:
-        return AdditiveTape
+    def tape(self, keys: Tensor, lengths: list[int], places: int, parameters: tuple[Tensor, ...]) -> AttentionTape:
+        kind = AdditiveBlockTape if fits_blocks(*keys.shape[1:]) else AdditiveTape
+        return kind(keys, lengths, places, parameters)
 
 
 class DotAttention(nn.Module):
@@ -74,8 +76,8 @@ class DotAttention(nn.Module):
     def parameters_in_loop(self) -> tuple[Tensor, ...]:
         return ()
 
-    def tape(self) -> type[AttentionTape]:
-        return DotTape
+    def tape(self, keys: Tensor, lengths: list[int], places: int, parameters: tuple[Tensor, ...]) -> AttentionTape:
+        return DotTape(keys, lengths, places, parameters)
 
 
 ATTENTIONS: dict[str, type[AdditiveAttention] | type[DotAttention]] = {

@@ -1,4 +1,4 @@
-"""The fast attention: scores, their gradients, and the way the context enters the gates.
+"""The fast attention of large networks: scores, their gradients, and the way the context enters the gates.
 
 Sentences are visited one at a time: a sentence's keys fit the processor's cache, none of the source's padding is
 touched, and rows that do not attend at a step cost nothing.
@@ -6,7 +6,7 @@ touched, and rows that do not attend at a step cost nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import torch
@@ -31,6 +31,10 @@ class AttentionTape(Protocol):
 
     def gradients(self, hidden: Tensor, sentences: Tensor) -> tuple[Tensor, ...]:
         """The gradients of the keys and the parameters, given the states N H and sentences N of all places."""
+
+
+MakeTape = Callable[[Tensor, list[int], int, tuple[Tensor, ...]], AttentionTape]
+"""Makes a tape from keys, source lengths, the number of places and parameters."""
 
 
 def softmax_gradient(weights: Tensor, d_weights: Tensor, out: Tensor) -> Tensor:
@@ -153,31 +157,3 @@ class DotTape:
         rows = [row[:length] for row, length in zip(d_keys.unbind(0), self.lengths, strict=True)]
         fill_products(self.d_scores, hidden, sentences, rows)
         return (d_keys,)
-
-
-class ContextTape:
-    """What contexts contribute to the gates: W c = sum over j of a[j] (W h[j]).
-
-    W h is given for all places of the source, sum(S) 4H, so that a step multiplies S numbers a row instead of C.
-    """
-
-    def __init__(self, projected: Tensor, lengths: list[int]) -> None:
-        self.projected = projected.split_with_sizes(lengths)  # S 4H each
-        self.transposed = [row.t() for row in self.projected]  # 4H S each
-        self.lengths = lengths
-
-    def forward(self, gates: Tensor, weights: Tensor, sentences: list[int]) -> None:
-        """Add the contribution of the contexts with these weights n S to gates n 4H."""
-        for sentence, row, weight in zip(sentences, gates.unbind(0), weights.unbind(0), strict=True):
-            row.addmv_(self.transposed[sentence], weight[: self.lengths[sentence]])
-
-    def backward(self, d_gates: Tensor, d_weights: Tensor, sentences: list[int]) -> None:
-        """Add the gradient n S of the weights."""
-        for sentence, row, d_weight in zip(sentences, d_gates.unbind(0), d_weights.unbind(0), strict=True):
-            d_weight[: self.lengths[sentence]].addmv_(self.projected[sentence], row)
-
-    def gradient(self, d_gates: Tensor, weights: Tensor, sentences: Tensor) -> Tensor:
-        """sum(S) 4H, from the gate gradients M 4H, the weights M S that entered them and the sentences M."""
-        sums = d_gates.new_empty(sum(self.lengths), d_gates.shape[1])  # sum(S) 4H
-        fill_products(weights, d_gates, sentences, sums.split_with_sizes(self.lengths))
-        return sums

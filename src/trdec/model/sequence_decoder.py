@@ -106,7 +106,7 @@ class SequenceDecoder(nn.Module):
             self.embedding.weight, [(packing.pack(previous), packed(dropout.rule_embeddings))]
         )  # M E, N
         mask = None if dropout.rule_states is None else dropout.rule_states[packing.order]
-        layout = SequenceLayout(packing, memory.lengths.tolist(), token_rows, mask, self.attention.tape())
+        layout = SequenceLayout(packing, memory.lengths.tolist(), token_rows, mask, self.attention.tape)
         states, attention = apply_in_precision_of(
             self.cell.hidden_weight,
             SequenceRecurrence,

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from trdec.model.attention_tape import AttentionTape, ContextTape
+from trdec.model.attention_tape import MakeTape
+from trdec.model.context_tape import context_tape
 from trdec.model.lstm_recurrence import previous_rows
 from trdec.model.lstm_tape import LSTMTape
 from trdec.model.packing import Packing
@@ -23,7 +24,7 @@ class SequenceLayout:
     source_lengths: list[int]
     tokens: Tensor  # N   rows of the projected tokens
     mask: Tensor | None  # B H   sorted rows
-    tape: type[AttentionTape]
+    tape: MakeTape
 
 
 class SequenceTape:
@@ -44,7 +45,7 @@ class SequenceTape:
         self.sentences: list[int] = layout.packing.order.tolist()
         self.lstm = LSTMTape(tokens[layout.tokens], hidden_weight, hidden, cell, layout.mask)
         self.attention = layout.tape(keys, layout.source_lengths, layout.packing.size, attention)
-        self.context = ContextTape(projected, layout.source_lengths)
+        self.context = context_tape(projected, layout.source_lengths)
 
     def _spans(self, step: int) -> tuple[int, int, slice]:
         """Where a step's places begin and end, and the table rows before them."""

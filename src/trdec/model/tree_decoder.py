@@ -217,7 +217,7 @@ class TreeDecoder(nn.Module):
             word_rows,
             by_sorted_row(dropout.rule_states),
             by_sorted_row(dropout.word_states),
-            self.rule_rnn.attention.tape(),
+            self.rule_rnn.attention.tape,
         )
         rule_tensors, word_tensors = rule.tensors(), word.tensors()
         rule_states, word_states, rule_attention, word_attention = apply_in_precision_of(

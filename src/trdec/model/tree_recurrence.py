@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from trdec.model.attention_tape import AttentionTape, ContextTape
+from trdec.model.attention_tape import MakeTape
+from trdec.model.context_tape import context_tape
 from trdec.model.lstm_recurrence import previous_rows
 from trdec.model.lstm_tape import LSTMTape, by_gate, product
 from trdec.model.tree_plan import ReferencedStates, TreePlan
@@ -63,7 +64,7 @@ class Layout:
     word_tokens: Tensor  # W
     rule_mask: Tensor | None  # B H   sorted rows
     word_mask: Tensor | None
-    tape: type[AttentionTape]
+    tape: MakeTape
 
 
 class ParentTape:
@@ -113,8 +114,8 @@ class TreeTape:
         )
         self.rule_attention = layout.tape(rule.keys, lengths, places, rule.attention)
         self.word_attention = layout.tape(word.keys, lengths, words, word.attention)
-        self.rule_context = ContextTape(rule.projected, lengths)
-        self.word_context = ContextTape(word.projected, lengths)
+        self.rule_context = context_tape(rule.projected, lengths)
+        self.word_context = context_tape(word.projected, lengths)
         self.rule_parents = ParentTape(plan.rule_parents, rule.parent_weight)
         self.word_parents = ParentTape(plan.word_parents, word.parent_weight)
 
