@@ -1,6 +1,6 @@
 """How fast sentences are translated on one thread: beam search of random networks, as one JSON object a line.
 
-    python benchmarks/decoding.py --data ../shared/data/or-en
+    python benchmarks/decoding.py --data FOLDER
 
 A random network does not know where to end, so its choices are steered: each sentence's dev translation says which
 kind of action comes when, and the search runs as long as a trained network's would, over every word and rule.

@@ -1,6 +1,6 @@
 """How fast the network trains on one thread: forward, backward, clipping and Adam, as one JSON object a line.
 
-    python benchmarks/training.py --data ../shared/data/or-en
+    python benchmarks/training.py --data FOLDER
     python benchmarks/training.py --growth
 
 TrDec writes balanced binary trees with every word in a node of its own; seq2seq writes the same words. Without
