@@ -12,21 +12,32 @@ SOURCE = Path(__file__).parent.parent / "src" / "trdec"
 
 LAYERS = [
     ["errors"],
-    ["text"],
-    ["trees", "evaluation"],
-    ["grammar"],
+    ["text", "download"],
+    ["trees"],
+    ["grammar", "evaluation", "annotation"],
     ["targets", "toy"],
     ["systems"],
     ["data"],
     ["model"],
     ["search", "training"],
-    ["config"],
+    ["config", "pictures"],
     ["trainer", "translator"],
-    ["config_reference"],
+    ["experiment"],
     ["cli"],
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-WITHOUT_TORCH = ("errors", "text", "trees", "grammar", "targets", "toy", "systems", "evaluation")
+WITHOUT_TORCH = (
+    "errors",
+    "text",
+    "trees",
+    "grammar",
+    "targets",
+    "toy",
+    "systems",
+    "evaluation",
+    "annotation",
+    "download",
+)
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.name != "__init__.py" or path.parent != SOURCE)
 
 

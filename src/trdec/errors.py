@@ -10,6 +10,8 @@
     │   └── MisalignedTreeError a tree whose leaves are not the sentence's words
     ├── TreeShapeError          a tree that the operation asked for cannot take
     ├── SubwordError            a subword model that cannot be loaded or trained
+    ├── AnnotationError         a parser that is missing, or a parse that cannot be gone on with
+    ├── DownloadError           a corpus that cannot be had, or is not what it should be
     ├── UnknownRuleError        a tree needs a rule the grammar does not have
     ├── UnknownActionError      an action or its id is not in the table
     ├── NoExamplesError         a corpus of which nothing is left
@@ -69,6 +71,14 @@ class TreeShapeError(TrdecError):
 
 class SubwordError(TrdecError):
     """A subword model that cannot be loaded or trained."""
+
+
+class AnnotationError(TrdecError):
+    """A parser or a model of one that is missing, or a parse that cannot be gone on with."""
+
+
+class DownloadError(TrdecError):
+    """A corpus that cannot be downloaded or unpacked, or is not the one that was expected."""
 
 
 class UnknownRuleError(TrdecError):

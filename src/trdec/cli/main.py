@@ -51,15 +51,19 @@ def options(
 
 
 def _add_verbs() -> None:
-    from trdec.cli import grammar, prepare, score, toy, train, translate, trees
+    from trdec.cli import compare, data, evaluate, experiment, grammar, prepare, score, toy, train, translate, trees
 
     app.add_typer(trees.app, name="trees")
     app.add_typer(grammar.app, name="grammar")
+    app.add_typer(data.app, name="data")
     app.command("toy")(toy.toy)
     app.command("prepare")(prepare.prepare)
     app.command("train")(train.train)
     app.command("translate")(translate.translate)
     app.command("score")(score.score)
+    app.command("experiment")(experiment.experiment)
+    app.command("evaluate")(evaluate.evaluate)
+    app.command("compare")(compare.compare)
 
 
 _add_verbs()

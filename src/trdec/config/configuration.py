@@ -64,11 +64,7 @@ class Configuration(BaseModel):
     @field_validator("system")
     @classmethod
     def _known_system(cls, name: str) -> str:
-        if name not in SYSTEMS:
-            close = difflib.get_close_matches(name, SYSTEMS, n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
-            raise ValueError(f"expected a system, one of {', '.join(SYSTEMS)}; found {name!r}.{hint}")
-        return name
+        return known_system(name)
 
     @model_validator(mode="before")
     @classmethod
@@ -95,6 +91,15 @@ class Configuration(BaseModel):
         """Write every key with its value, as YAML that `load_configuration` reads."""
         with writing(path) as stream:
             yaml.safe_dump(self.model_dump(mode="json"), stream, sort_keys=False, allow_unicode=True, width=100)
+
+
+def known_system(name: str) -> str:
+    """The name, if a system has it."""
+    if name not in SYSTEMS:
+        close = difflib.get_close_matches(name, SYSTEMS, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise ValueError(f"expected a system, one of {', '.join(SYSTEMS)}; found {name!r}.{hint}")
+    return name
 
 
 def load_configuration(path: Path | str, overrides: Sequence[str] = ()) -> Configuration:

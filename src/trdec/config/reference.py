@@ -35,10 +35,11 @@ This page is generated: `python -m trdec.config.reference > docs/configuration.m
 
 def reference() -> str:
     """The whole page."""
-    return "\n".join([_HEAD, *_section(Configuration, "", "The configuration")])
+    return "\n".join([_HEAD, *section(Configuration, "", "The configuration")])
 
 
-def _section(model: type[BaseModel], prefix: str, title: str) -> Iterator[str]:
+def section(model: type[BaseModel], prefix: str, title: str) -> Iterator[str]:
+    """The lines of a table of all keys of a class, and of the classes inside it."""
     yield f"## {title}\n"
     yield f"{(model.__doc__ or '').strip()}\n"
     yield "| key | type | default | meaning |"
@@ -47,15 +48,15 @@ def _section(model: type[BaseModel], prefix: str, title: str) -> Iterator[str]:
     for name, field in model.model_fields.items():
         key = f"{prefix}{name}"
         nested = model_in(field.annotation)
-        if nested:
-            inner.append((key, nested))
-        kind = f"[keys](#{key.replace('.', '')})" if nested else _limited(field)
+        if nested:  # of a mapping, any name stands before the keys
+            inner.append((f"{key}.NAME" if get_origin(field.annotation) is dict else key, nested))
+        kind = f"[keys](#{inner[-1][0].replace('.', '').lower()})" if nested else _limited(field)
         default = "see there" if nested and not field.is_required() else _default(field)
         mark = " ↻" if key in FREE_KEYS else ""
         yield f"| `{key}`{mark} | {kind} | {default} | {(field.description or '').replace('|', chr(92) + '|')} |"
     yield ""
     for key, nested in inner:
-        yield from _section(nested, f"{key}.", key)
+        yield from section(nested, f"{key}.", key)
 
 
 def _default(field: FieldInfo) -> str:
@@ -66,7 +67,7 @@ def _default(field: FieldInfo) -> str:
         return "`null`"
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
-    return "`[]`" if value == () else f"`{value}`"
+    return f"`[{', '.join(map(str, value))}]`" if isinstance(value, tuple) else f"`{value}`"
 
 
 def _limited(field: FieldInfo) -> str:
@@ -92,6 +93,8 @@ def _kind(annotation: Any) -> str:
         return ", ".join([_kind(inner), *bounds])
     if origin in (Union, UnionType):
         return " or ".join(_kind(part) for part in get_args(annotation))
+    if origin is dict:
+        return "keys with values"
     if origin is tuple:
         return f"list of {_kind(get_args(annotation)[0])}"
     if hasattr(annotation, "__value__"):

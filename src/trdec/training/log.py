@@ -7,10 +7,12 @@ import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trdec.errors import FileError
-from trdec.training.protocols import Row
+
+if TYPE_CHECKING:
+    from trdec.training.protocols import Row  # reading a log takes no torch
 
 
 class JsonLines:
@@ -45,6 +47,14 @@ class JsonLines:
         if self.path.exists():
             with self.path.open(encoding="utf-8") as stream:
                 yield from map(json.loads, stream)
+
+    def last(self) -> dict[str, Any] | None:
+        """The newest line that is written whole, also while another process is writing."""
+        if not self.path.exists():
+            return None
+        lines = self.path.read_bytes().split(b"\n")[:-1]
+        row: dict[str, Any] | None = json.loads(lines[-1]) if lines else None
+        return row
 
 
 def _finite(value: Any) -> Any:

@@ -20,9 +20,11 @@ class Window:
         self.sums = KindSums()
 
     def row(self) -> dict[str, Any]:
-        """The means of the updates: loss a sentence, perplexities, speed, gradient length."""
+        """How much was trained on, and the means: loss a sentence, perplexities, speed, gradient length."""
         seconds = max(self.seconds, 1e-9)
         return {
+            "sentences": self.sentences,
+            "actions": self.sums.actions,
             "loss": self.loss / max(1, self.sentences),
             "perplexity": self.sums.perplexities(),
             "words_per_second": round(self.sums.words / seconds, 1),

@@ -1,0 +1,116 @@
+"""`trdec compare`: how several systems differ on one test set."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trdec.cli.evaluate import JsonOption, TokeniseOption, Tokeniser
+
+if TYPE_CHECKING:
+    from trdec.evaluation.outputs import Output
+
+
+def compare(
+    reference: Annotated[Path, typer.Argument(metavar="REF", help="The reference translations.")],
+    systems: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SYSTEM...",
+            help="FILE or NAME=FILE, at least two: the first is what the others are held against. "
+            "The same NAME several times is one system trained with several seeds.",
+        ),
+    ],
+    html: Annotated[Path | None, typer.Option("--html", help="Also write a page with the figures to a file.")] = None,
+    as_json: JsonOption = False,
+    tokenise: TokeniseOption = Tokeniser.none,
+    samples: Annotated[int, typer.Option("--samples", min=1, help="Samples of the paired bootstrap.")] = 1000,
+    trials: Annotated[int, typer.Option("--trials", min=1, help="Trials of approximate randomisation.")] = 10_000,
+    seed: Annotated[int, typer.Option("--seed", min=1, help="The seed of both tests.")] = 12345,
+    buckets: Annotated[
+        str, typer.Option("--buckets", help="The greatest reference length, in words, of each bucket but the last.")
+    ] = "10,20,30,40",
+    examples: Annotated[int, typer.Option("--examples", min=0, help="How many differing sentences to show.")] = 10,
+    no_significance: Annotated[bool, typer.Option("--no-significance", help="Leave out both tests.")] = False,
+) -> None:
+    """Compare systems: scores, significance, BLEU by length, lengths, and the sentences that differ most.
+
+    Markdown is written to standard output, or JSON with --json.
+    """
+    from trdec.errors import UsageError
+    from trdec.evaluation.comparison import ComparisonOptions
+    from trdec.evaluation.comparison import compare as compare_outputs
+    from trdec.evaluation.markdown import comparison_markdown
+    from trdec.evaluation.outputs import file_name, read_references
+    from trdec.text.lines import STANDARD, writing
+
+    if html is not None and str(html) == STANDARD:
+        raise UsageError("--html needs a file: standard output holds the Markdown or JSON.")
+    options = ComparisonOptions(
+        tokenise=tokenise.value,
+        significance=not no_significance,
+        samples=samples,
+        trials=trials,
+        seed=seed,
+        boundaries=_boundaries(buckets),
+        examples=examples,
+    )
+    references = read_references(reference)
+    outputs = [_output(system, references, file_name(reference)) for system in systems]
+    names = dict.fromkeys(output.system for output in outputs)
+    if len(names) < 2:
+        raise UsageError(
+            f"expected at least two systems to compare, found 1: {', '.join(names)}. "
+            "To score one system by itself use: trdec evaluate"
+        )
+    with _working():
+        comparison = compare_outputs(references, outputs, options)
+    if html is not None:
+        from trdec.evaluation.page import comparison_sections, page
+
+        title = f"{len(comparison.systems)} systems on {comparison.sentences:,} sentences"
+        with writing(html) as stream:
+            stream.write(page(title, comparison_sections(comparison)))
+        print(f"Wrote {html}", file=sys.stderr)
+    if as_json:
+        print(json.dumps(comparison.to_json(), ensure_ascii=False, indent=2))
+    else:
+        print(comparison_markdown(comparison), end="")
+
+
+def _output(argument: str, references: list[str], reference_name: str) -> Output:
+    """What NAME=FILE or FILE names; a file that has = in its name is found as it is."""
+    from trdec.errors import UsageError
+    from trdec.evaluation.outputs import read_output
+
+    name, equals, file = argument.partition("=")
+    if not equals or Path(argument).exists():
+        return read_output(argument, argument, references, reference_name)
+    if not name or not file:
+        raise UsageError(f"expected FILE or NAME=FILE for a system, found {argument!r}.")
+    return read_output(name, file, references, reference_name)
+
+
+def _boundaries(text: str) -> tuple[int, ...]:
+    from trdec.errors import UsageError
+
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError as error:
+        raise UsageError(
+            f"expected lengths parted by commas for --buckets (such as 10,20,30), found {text!r}."
+        ) from error
+
+
+def _working() -> contextlib.AbstractContextManager[object]:
+    """A sign on a terminal that something is being done: the tests take a second or two a pair."""
+    if not sys.stderr.isatty():
+        return contextlib.nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True).status("comparing")

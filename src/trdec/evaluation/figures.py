@@ -1,0 +1,129 @@
+"""The paper's two figures on length as SVG pictures that take the colour of the text around them."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+from trdec.evaluation.comparison import Comparison
+
+WIDEST = 15
+"""Differences of length beyond this are drawn together."""
+
+# Okabe and Ito's colours, which colour-blind readers can tell apart, without black and yellow, which vanish on
+# dark or on light paper. Markers and dashes differ too, for print without colour.
+_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#8C8C8C")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+_DASHES = ("-", "--", "-.", ":")
+
+# Drawn in this colour, then written as `currentColor`: the picture is as light or dark as its page says.
+_INK = "#010203"
+
+_SETTINGS: dict[Any, Any] = {
+    "text.parse_math": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "trdec",
+    "font.family": "sans-serif",
+    "font.size": 11,
+    "legend.fontsize": 10,
+    "text.color": _INK,
+    "axes.edgecolor": _INK,
+    "axes.labelcolor": _INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.color": _INK,
+    "ytick.color": _INK,
+    "legend.frameon": False,
+}
+
+
+def gain_by_length(comparison: Comparison) -> str:
+    """BLEU of every system less that of the first, by the length of the reference."""
+
+    def draw(axes: Any) -> None:
+        first, *others = comparison.systems
+        positions = range(len(comparison.buckets))
+        axes.axhline(0, color=_INK, linewidth=1)
+        for style, row in zip(styles(1), others, strict=False):
+            gains = [math.nan if gain is None else gain for gain in row.gains]
+            axes.plot(positions, gains, label=_plain(row.name), **style)
+        labels = [f"{bucket.label}\nn = {len(bucket.sentences):,}" for bucket in comparison.buckets]
+        axes.set_xticks(positions, labels)
+        axes.set_xlim(-0.4, len(comparison.buckets) - 0.6)
+        axes.set(xlabel="words in the reference", ylabel=f"BLEU gain over {_plain(first.name)}")
+
+    return picture("gain", "BLEU gain over the first system by length of the reference", draw)
+
+
+def length_differences(comparison: Comparison) -> str:
+    """The share of sentences by how many words more than the reference a translation has."""
+
+    def draw(axes: Any) -> None:
+        reach = max(abs(difference) for row in comparison.systems for difference in row.histogram.counts)
+        widest = max(1, min(WIDEST, reach))
+        positions = range(-widest, widest + 1)
+        axes.axvline(0, color=_INK, linewidth=0.8, alpha=0.5)
+        for style, row in zip(styles(0), comparison.systems, strict=False):
+            shares = [
+                100 * row.histogram.share(None if at == -widest else at, None if at == widest else at)
+                for at in positions
+            ]
+            axes.plot(positions, shares, label=_plain(row.name), **{**style, "markersize": 3.5})
+        ends = (f"≤ {-widest}", f"≥ {widest}") if reach > widest else (str(-widest), str(widest))
+        inner = [tick for tick in range(-10, 11, 5) if -widest < tick < widest]
+        axes.set_xticks([-widest, *inner, widest], [ends[0], *map(str, inner), ends[1]])
+        axes.set_ylim(bottom=0)
+        axes.set(xlabel="words more than the reference", ylabel="% of sentences")
+
+    return picture("lengths", "Distribution of the difference of length from the reference", draw)
+
+
+def styles(start: int = 0) -> Iterator[dict[str, Any]]:
+    """A look for each system, the same in all figures; colours come round again with other markers and dashes."""
+    number = start
+    while True:
+        yield {
+            "color": _COLOURS[number % len(_COLOURS)],
+            "marker": _MARKERS[number % len(_MARKERS)],
+            "linestyle": _DASHES[number % len(_DASHES)],
+            "linewidth": 1.8,
+            "markersize": 6,
+        }
+        number += 1
+
+
+def _plain(name: str) -> str:
+    """The name, where matplotlib would leave one that begins with _ out of the legend."""
+    return f"\u200b{name}" if name.startswith("_") else name
+
+
+def picture(name: str, description: str, draw: Callable[[Any], None]) -> str:
+    """What `draw` puts on the axes it is given, with a legend above; the name keeps the picture's ids apart."""
+    import matplotlib
+    from matplotlib.figure import Figure  # without pyplot: no window system, no global state
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()  # whatever the user's own settings are, the picture is the same
+        matplotlib.rcParams.update(_SETTINGS)
+        figure = Figure(figsize=(5.4, 4.0), layout="constrained")
+        axes = figure.subplots()
+        draw(axes)
+        axes.grid(axis="y", color=_INK, alpha=0.15, linewidth=0.8)
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=3, handlelength=2.8)
+        stream = io.StringIO()
+        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        figure.savefig(stream, format="svg", transparent=True, metadata=nothing)
+    return _inline(stream.getvalue(), name, description)
+
+
+def _inline(document: str, name: str, description: str) -> str:
+    """The picture as an element of a page: as wide as there is room, its ids its own."""
+    svg = document[document.index("<svg") :]
+    svg = re.sub(r'(<svg [^>]*?)width="[^"]*" height="[^"]*"', r"\1", svg, count=1)
+    svg = svg.replace("<svg ", f'<svg role="img" aria-label={quoteattr(description)} ', 1)
+    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", svg)
+    return re.sub(r"font-family: [^;\"]*", "font-family: sans-serif", svg).replace(_INK, "currentColor")

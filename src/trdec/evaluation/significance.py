@@ -1,0 +1,174 @@
+"""Whether a difference of BLEU may be chance: paired bootstrap and approximate randomisation through sacreBLEU."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.significance import PairedTest, Result
+
+from trdec.errors import UsageError
+from trdec.evaluation.outputs import Output
+from trdec.evaluation.scores import bleu_metric
+
+LEVELS = ((0.001, "‡"), (0.05, "†"))
+"""The paper's levels, and the marks that stand for its ** and *."""
+
+SEED = 12345
+"""sacreBLEU's own default, so that its command line gives the same p-values."""
+
+_VARIABLE = "SACREBLEU_SEED"
+_BLEU = "BLEU"
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """One output against one output of the first system, on the same sentences."""
+
+    baseline: str
+    system: str
+    difference: float
+    """BLEU of the system less BLEU of the baseline."""
+    p_bootstrap: float
+    p_randomisation: float
+    differing: int
+    """Sentences on which the two say different words."""
+    signature_bootstrap: str
+    signature_randomisation: str
+
+    @property
+    def p(self) -> float:
+        """The larger of the two."""
+        return max(self.p_bootstrap, self.p_randomisation)
+
+    def to_json(self) -> dict[str, Any]:
+        """The tests as JSON has them."""
+        return {
+            "baseline": self.baseline,
+            "system": self.system,
+            "difference": self.difference,
+            "p_bootstrap": self.p_bootstrap,
+            "p_randomisation": self.p_randomisation,
+            "differing": self.differing,
+            "signature_bootstrap": self.signature_bootstrap,
+            "signature_randomisation": self.signature_randomisation,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Significance:
+    """A system against the first one, seed by seed: it is no more certain than its least certain pair."""
+
+    pairs: tuple[Paired, ...]
+
+    @property
+    def p_bootstrap(self) -> float:
+        """The largest over the pairs."""
+        return max(pair.p_bootstrap for pair in self.pairs)
+
+    @property
+    def p_randomisation(self) -> float:
+        """The largest over the pairs."""
+        return max(pair.p_randomisation for pair in self.pairs)
+
+    @property
+    def mark(self) -> str:
+        """† or ‡ if every test of every pair is below 0.05 or 0.001 and all differ in one direction; else nothing."""
+        if min(pair.difference for pair in self.pairs) < 0 < max(pair.difference for pair in self.pairs):
+            return ""
+        p = max(pair.p for pair in self.pairs)
+        return next((mark for level, mark in LEVELS if p < level), "")
+
+    def to_json(self) -> dict[str, Any]:
+        """The result and its pairs as JSON has them."""
+        return {
+            "p_bootstrap": self.p_bootstrap,
+            "p_randomisation": self.p_randomisation,
+            "mark": self.mark,
+            "pairs": [pair.to_json() for pair in self.pairs],
+        }
+
+
+class PairedTests:
+    """Paired tests against one set of references; the same seed gives the same p-values."""
+
+    def __init__(
+        self,
+        references: Sequence[str],
+        tokenise: str = "none",
+        samples: int = 1000,
+        trials: int = 10_000,
+        seed: int = SEED,
+    ) -> None:
+        for name, number in (("samples", samples), ("trials", trials), ("seed", seed)):
+            if number < 1:  # sacreBLEU takes 0 samples for its default, and a seed of 0 for no seed at all
+                raise UsageError(f"expected at least 1 for the {name} of a paired test, found {number}.")
+        self._bleu = bleu_metric(tokenise, references)
+        self._samples, self._trials, self._seed = samples, trials, seed
+
+    def test(self, baseline: Output, system: Output) -> Paired:
+        """Both tests of the system against the baseline.
+
+        sacreBLEU counts the shuffles that differ by *more* than what was found, so that equal outputs would have
+        p = 1 / (trials + 1). Where k sentences differ there are 2 ** (k - 1) ways to part the two, of which the one
+        found is one: p is at least 2 ** (1 - k), and 1 where the scores are equal.
+        """
+        first, second, bootstrap_signature = self._run("bs", self._samples, baseline, system)
+        _, shuffled, randomisation_signature = self._run("ar", self._trials, baseline, system)
+        difference = second.score - first.score
+        differing = sum(one.split() != other.split() for one, other in zip(baseline.lines, system.lines, strict=True))
+        least = 1.0 if difference == 0 else 2.0 ** (1 - min(differing, 1000))
+        return Paired(
+            baseline=baseline.name,
+            system=system.name,
+            difference=difference,
+            p_bootstrap=1.0 if difference == 0 else _p_value(second),
+            p_randomisation=max(least, _p_value(shuffled)),
+            differing=differing,
+            signature_bootstrap=bootstrap_signature,
+            signature_randomisation=randomisation_signature,
+        )
+
+    def _run(self, kind: str, number: int, baseline: Output, system: Output) -> tuple[Result, Result, str]:
+        """sacreBLEU's results for the baseline and the system, and the signature of the test."""
+        named: list[tuple[str, Sequence[str]]] = [("baseline", list(baseline.lines)), ("system", list(system.lines))]
+        metrics: dict[str, BLEU] = {_BLEU: self._bleu}
+        with _seeded(self._seed):
+            signatures, results = PairedTest(named, metrics, None, kind, number)()
+        first, second = results[_BLEU]
+        assert isinstance(first, Result)
+        assert isinstance(second, Result)
+        return first, second, str(signatures[_BLEU])
+
+
+def pair_seeds(baseline: Sequence[Output], system: Sequence[Output]) -> list[tuple[Output, Output]]:
+    """Outputs to test against each other: those of equal seeds where seeds are named alike, else the n-th of each."""
+    named = {output.seed: output for output in baseline if output.seed is not None}
+    shared = [(named[output.seed], output) for output in system if output.seed in named]
+    same_names = len(shared) == len(system) == len(baseline)
+    if shared and (same_names or len(system) != len(baseline)):
+        return shared
+    return list(zip(baseline, system, strict=False))
+
+
+def _p_value(result: Result) -> float:
+    assert result.p_value is not None
+    return result.p_value
+
+
+@contextlib.contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """sacreBLEU takes its seed from the environment: there for as long as it looks."""
+    before = os.environ.get(_VARIABLE)
+    os.environ[_VARIABLE] = str(seed)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_VARIABLE]
+        else:
+            os.environ[_VARIABLE] = before

@@ -1,0 +1,219 @@
+"""A comparison as Markdown, as pictures and as a page."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trdec.evaluation import figures
+from trdec.evaluation.comparison import Comparison, ComparisonOptions, compare
+from trdec.evaluation.markdown import comparison_markdown, escaped, table_markdown
+from trdec.evaluation.outputs import Output
+from trdec.evaluation.page import Section, comparison_sections, page, table_html
+from trdec.evaluation.tables import Table
+from trdec.trees.brackets import parse
+from unit.evaluation.degraded import degraded, invented
+
+AWKWARD = "<b>|_x_ & $y$"
+REFERENCES = invented(30, longest=25)
+FAST = ComparisonOptions(samples=200, trials=200, examples=2)
+
+
+def compared(second: str = "better", options: ComparisonOptions = FAST) -> Comparison:
+    outputs = [
+        Output("base", "base.1", degraded(REFERENCES, 0.5, 1)),
+        Output("base", "base.2", degraded(REFERENCES, 0.5, 2)),
+        Output(second, "second.1", degraded(REFERENCES, 0.1, 3)),
+        Output(second, "second.2", ["<script>alert(1)</script>", *degraded(REFERENCES, 0.1, 4)[1:]]),
+    ]
+    return compare(REFERENCES, outputs, options)
+
+
+def tables(markdown: str) -> list[list[list[str]]]:
+    """The cells of every table: a bar that a backslash escapes parts no cells."""
+    found: list[list[list[str]]] = [[]]
+    for line in markdown.splitlines():
+        if line.startswith("|"):
+            found[-1].append([cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
+        elif found[-1]:
+            found.append([])
+    return [table for table in found if table]
+
+
+def test_markdown_has_the_figures_of_the_comparison() -> None:
+    comparison = compared()
+    base, better = comparison.systems
+    text = comparison_markdown(comparison)
+    scores, buckets, lengths, pairs = tables(text)
+    assert better.std is not None
+    assert better.paired is not None
+    assert scores[3][:3] == ["better", "2", f"**{better.mean:.2f} ± {better.std:.2f}†**"]
+    assert scores[3][5:7] == [f"{better.difference:+.2f}", f"{better.paired.p_bootstrap:.4f}"]
+    assert scores[2][0] == "base"
+    assert scores[2][5:] == ["-", "-", "-"]
+    assert buckets[2] == ["sentences", *(str(len(bucket.sentences)) for bucket in comparison.buckets)]
+    assert buckets[3][-2:] == ["-", "-"]  # no reference is longer than 30
+    assert buckets[4][1] == f"{better.buckets[0]:.2f} ({better.gains[0]:+.2f})"
+    assert buckets[3][1] == f"{base.buckets[0]:.2f}"
+    assert lengths[3][1] == f"{better.histogram.mean:+.2f}"
+    assert lengths[3][6] == f"{100 * better.histogram.share(-1, 1):.1f}%"
+    assert [row[1:3] for row in pairs[2:]] == [["second.1", "base.1"], ["second.2", "base.2"]]
+    assert "† p < 0.05, ‡ p < 0.001: the difference from base by paired bootstrap (200 samples)" in text
+    assert f"- BLEU: `{better.scores[0].bleu.signature}`" in text
+    assert f"- chrF++: `{better.scores[0].chrf.signature}`" in text
+    assert "- approximate randomisation: `nrefs:1|ar:200|seed:12345|" in text
+
+
+def test_markdown_tables_are_aligned_and_keep_their_columns_whatever_a_name_is() -> None:
+    for table in tables(comparison_markdown(compared(AWKWARD))):
+        assert len({len(row) for row in table}) == 1
+    lines = list(table_markdown(Table(("a", "b"), (("猫", "1"), ("x|y", "22")), best=frozenset({(1, 1)}))))
+    assert lines == ["| a    |      b |", "| ---- | -----: |", "| 猫   |      1 |", r"| x\|y | **22** |"]
+
+
+@settings(max_examples=40)
+@given(st.text(max_size=20))
+def test_escaping_takes_nothing_away(text: str) -> None:
+    shown = escaped(text)
+    assert re.sub(r"\\([\\`*_\[\]|~<&])", r"\1", shown) == text
+    assert not re.search(r"(?<!\\)(\\\\)*[|`*]", shown)
+
+
+def test_markdown_without_tests_says_so() -> None:
+    text = comparison_markdown(compared(options=ComparisonOptions(significance=False, examples=0)))
+    assert "no test of significance was asked for" in text
+    assert "p bootstrap" not in text
+    assert "differ most" not in text
+
+
+def test_trees_have_a_table() -> None:
+    tree = parse("(ROOT (NP a cat))")
+    outputs = [Output("x", "x", ["a cat"], trees=[tree]), Output("y", "y", [""], trees=[None])]
+    text = comparison_markdown(compare(["a cat"], outputs, FAST, [tree]))
+    trees = tables(text)[-1]
+    assert trees[2] == ["x", "100.0%", "2.0", "2.0", "1 of 1", "100.0", "100.0"]
+    assert trees[3] == ["y", "100.0%", "-", "-", "0 of 1", "-", "-"]
+    assert "- y (0.0): (nothing)" in text
+
+
+@pytest.mark.parametrize("draw", [figures.gain_by_length, figures.length_differences])
+def test_a_picture_is_the_same_each_time_and_names_its_systems(draw: object) -> None:
+    assert callable(draw)
+    comparison = compared(AWKWARD)
+    svg = draw(comparison)
+    assert svg == draw(compared(AWKWARD))
+    root = ElementTree.fromstring(svg)
+    texts = ["".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert AWKWARD in texts
+    assert "width" not in root.attrib
+    assert root.attrib["viewBox"]
+    assert "currentColor" in svg
+    assert "#010203" not in svg
+    assert not re.search(r"20\d\d-\d\d-\d\d", svg)
+
+
+def test_the_users_own_settings_do_not_change_a_picture() -> None:
+    import matplotlib
+
+    comparison = compared()
+    expected = figures.gain_by_length(comparison)
+    with matplotlib.rc_context({"xtick.labelsize": 30.0}):
+        assert figures.gain_by_length(comparison) == expected
+        assert matplotlib.rcParams["xtick.labelsize"] == 30.0
+
+
+def test_pictures_on_one_page_share_no_id() -> None:
+    comparison = compared()
+    ids = [
+        set(re.findall(r'\bid="([^"]*)"', draw(comparison)))
+        for draw in (figures.gain_by_length, figures.length_differences)
+    ]
+    assert ids[0]
+    assert not ids[0] & ids[1]
+    for svg in (figures.gain_by_length(comparison), figures.length_differences(comparison)):
+        used = set(re.findall(r'(?:url\(#|href="#)([^")]*)', svg))
+        assert used <= set(re.findall(r'\bid="([^"]*)"', svg))
+        assert used
+
+
+class _Tags(HTMLParser):
+    """Checks that every element is closed, and keeps what the tests ask for."""
+
+    VOID = ("meta", "br", "link", "img", "path", "use")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[str] = []
+        self.links: list[str] = []
+        self.ids: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append(tag)
+        found = dict(attrs)
+        self.ids += [found["id"]] if found.get("id") else []
+        self.links += [value for name, value in attrs if value and name in ("href", "src") and tag != "use"]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
+        self.seen.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_a_page_is_one_file_whose_links_stay_inside_and_whose_text_is_escaped() -> None:
+    html = page("Systems <1>", comparison_sections(compared(AWKWARD)))
+    tags = _Tags()
+    tags.feed(html)
+    assert tags.open == []
+    assert html.startswith("<!DOCTYPE html>")
+    assert [link.removeprefix("#") for link in tags.links] == [
+        "scores",
+        "gain",
+        "lengths",
+        "pairs",
+        "differences",
+        "signatures",
+    ]
+    assert {link.removeprefix("#") for link in tags.links} <= set(tags.ids)
+    assert len(tags.ids) == len(set(tags.ids))
+    assert not {"script", "link", "img", "b"} & set(tags.seen)
+    assert re.findall(r'(?:src|@import|href)\s*=?\s*"?https?:', html) == []
+    assert "Systems <1>" in tags.text
+    assert AWKWARD in tags.text
+    assert tags.seen.count("svg") == 2
+    assert "prefers-color-scheme: dark" in html
+
+
+def test_words_that_the_reference_does_not_have_are_marked() -> None:
+    outputs = [Output("a", "a", ["the old cat sings <3"]), Output("b", "b", [""])]
+    html = page("x", comparison_sections(compare(["the cat sings"], outputs, FAST)))
+    assert "<dd>the <mark>old</mark> cat sings <mark>&lt;3</mark></dd>" in html
+    assert "<dd><em>nothing</em></dd>" in html
+
+
+def test_one_system_has_no_gains_to_draw() -> None:
+    comparison = compare(["a cat"], [Output("alone", "x", ["a dog"])], FAST)
+    html = page("x", comparison_sections(comparison))
+    assert html.count("<svg") == 1
+    assert [row[0] for row in tables(comparison_markdown(comparison))[0][2:]] == ["alone"]
+
+
+def test_sections_and_tables_are_escaped() -> None:
+    html = page("t", [Section("A & B", "<p>raw</p>", "a")])
+    assert '<section id="a">\n<h2>A &amp; B</h2>\n<p>raw</p>' in html
+    assert "<td>&lt;x&gt;</td>" in table_html(["h"], [["<x>"]])
+    assert "<td><strong>1</strong></td>" in table_html(["h"], [["1"]], frozenset({(0, 0)}))
+    assert '<th scope="col">a&lt;</th>' in table_html(["a<"], [])

@@ -1,0 +1,85 @@
+"""Buckets by length, and histograms of length differences."""
+
+from __future__ import annotations
+
+from statistics import mean, pstdev
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trdec.errors import UsageError
+from trdec.evaluation.lengths import bucket_bleu, length_buckets, length_differences
+from trdec.evaluation.scores import score_texts
+from unit.evaluation.degraded import degraded, invented
+
+sentences = st.lists(st.integers(0, 60).map(lambda length: " ".join(["word"] * length)), max_size=30)
+boundaries = st.sets(st.integers(1, 60), min_size=1, max_size=6).map(sorted)
+
+
+@given(sentences, boundaries)
+def test_buckets_part_the_sentences(references: list[str], edges: list[int]) -> None:
+    buckets = length_buckets(references, edges)
+    assert sorted(number for bucket in buckets for number in bucket.sentences) == list(range(len(references)))
+    assert len(buckets) == len(edges) + 1
+    for bucket in buckets:
+        for number in bucket.sentences:
+            length = len(references[number].split())
+            assert bucket.shortest <= max(1, length)
+            assert bucket.longest is None or length <= bucket.longest
+
+
+def test_a_sentence_as_long_as_a_boundary_stands_below_it() -> None:
+    references = ["a " * length for length in (0, 10, 11, 20, 40, 41)]
+    buckets = length_buckets(references)
+    assert [bucket.label for bucket in buckets] == ["1-10", "11-20", "21-30", "31-40", "41+"]
+    assert [bucket.sentences for bucket in buckets] == [(0, 1), (2, 3), (), (4,), (5,)]
+    assert buckets[-1].to_json() == {"shortest": 41, "longest": None, "sentences": 1}
+
+
+@pytest.mark.parametrize("edges", [(), (0, 10), (10, 10), (20, 10)])
+def test_boundaries_that_part_nothing_are_refused(edges: tuple[int, ...]) -> None:
+    expected = ",".join(map(str, edges)) or "none"
+    with pytest.raises(UsageError, match=f"expected the greatest lengths of buckets, .* found {expected}"):
+        length_buckets(["a"], edges)
+
+
+def test_a_bucket_scores_as_its_sentences_do_by_themselves() -> None:
+    references = [*invented(30, longest=25), " ".join(invented(3))]
+    hypotheses = degraded(references, 0.2)
+    buckets = length_buckets(references, (10, 20, 27, 30))
+    found = bucket_bleu(hypotheses, references, buckets)
+    assert found[3] is None  # 28 to 30 words
+    for bucket, bleu in zip(buckets, found, strict=True):
+        if bucket.sentences:
+            chosen = [hypotheses[number] for number in bucket.sentences]
+            alone = score_texts(chosen, [references[number] for number in bucket.sentences])
+            assert bleu == alone.bleu.score
+    assert bucket_bleu(hypotheses, references, length_buckets(references, (1000,))) == (
+        score_texts(hypotheses, references).bleu.score,
+        None,
+    )
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=1, max_size=20))
+def test_a_histogram_has_the_mean_and_deviation_of_its_differences(lengths: list[tuple[int, int]]) -> None:
+    hypotheses = ["word " * hypothesis for hypothesis, _ in lengths]
+    references = ["word " * reference for _, reference in lengths]
+    found = length_differences([hypotheses], references)
+    differences = [hypothesis - reference for hypothesis, reference in lengths]
+    assert found.sentences == len(lengths)
+    assert found.mean == pytest.approx(mean(differences))
+    assert found.std == pytest.approx(pstdev(differences))
+    assert found.share(None, -1) + found.share(0, 0) + found.share(1, None) == pytest.approx(1)
+    assert found.share(-2, 3) == sum(-2 <= difference <= 3 for difference in differences) / len(differences)
+    assert list(found.counts) == sorted(set(differences))
+
+
+def test_seeds_are_counted_together() -> None:
+    found = length_differences([["a b", "a"], ["a b c", ""]], ["x y", "x y"])
+    assert found.counts == {-2: 1, -1: 1, 0: 1, 1: 1}
+    assert found.to_json()["counts"] == {"-2": 1, "-1": 1, "0": 1, "1": 1}
+
+
+def test_only_ascii_space_parts_words() -> None:
+    assert length_differences([["10\u00a0000 cats"]], ["a b c"]).counts == {-1: 1}
