@@ -3,8 +3,9 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DOCS_READY := $(VENV)/.ready-docs
 
-.PHONY: demo test test-slow test-systems test-breakages check format clean
+.PHONY: demo test test-slow test-systems test-breakages check format docs clean
 
 demo: $(READY)  ## make a toy corpus, look at its trees, compare its grammars
 	$(BIN)/python examples/demo.py
@@ -26,6 +27,11 @@ check: $(READY)  ## style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: $(DOCS_READY)  ## make a site of docs/ in build/docs, and check its links
+	$(BIN)/python -m sphinx --builder html --quiet --fresh-env --fail-on-warning --doctree-dir build/doctrees docs build/docs
+	$(BIN)/python tests/docs/site_links.py build/docs
+	@echo "The site is build/docs/index.html"
+
 format: $(READY)  ## rewrite the code in the one style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -36,6 +42,10 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --upgrade -c constraints.txt setuptools
 	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[development]'
 	touch $(READY)
+
+$(DOCS_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[docs]'
+	touch $(DOCS_READY)
 
 clean:  ## remove what was installed and made here
 	rm -rf $(VENV) build dist demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,72 +1,99 @@
-"""What `make demo` shows: the toy language, its trees, and a tree as the derivation that TrDec generates."""
+"""What `make demo` shows: a toy language, a tree decoder and a sequence decoder trained on it, and how they compare."""
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from random import Random
+from typing import Any
 
-from trdec.grammar.coverage import coverage
-from trdec.systems import SYSTEMS, Treebank
-from trdec.targets.derivation import DerivationTarget
-from trdec.targets.target import replay
-from trdec.text.lines import read_lines, split_words
 from trdec.toy.generate import write_corpus
-from trdec.trees import treebank
 from trdec.trees.builders import BUILDERS
 from trdec.trees.drawing import draw
-from trdec.trees.tree import Nonterminal, words
+from trdec.trees.tree import Nonterminal
 
-FOLDER = Path("demo") / "toy"
-ENDINGS = {"constituency": ("penn", "con"), "dependency": ("conllu", "conllu")}
+REPOSITORY = Path(__file__).parent.parent
+CONFIG = REPOSITORY / "configs" / "experiments" / "demo.yaml"
+FOLDER = Path("demo") / "experiment"
 
 
-def main() -> None:
-    """Make the corpus and walk through it."""
-    width = shutil.get_terminal_size((100, 24)).columns
-    print("1. A toy corpus: an invented verb-final language, and English with trees\n")
-    write_corpus(FOLDER, sentences=2000, seed=1)
-    source = [line.text for line in read_lines(FOLDER / "train.vel")]
-    target = [line.text for line in read_lines(FOLDER / "train.en")]
+def main() -> int:
+    """Walk through all of it; 0 if everything worked."""
+    print("1. A toy corpus: an invented verb-final language and English\n")
+    if not (FOLDER / "toy").exists():
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        write_corpus(FOLDER / "toy", sentences=4000, seed=1)
+    source, target = ((FOLDER / "toy" / f"train.{end}").read_text().splitlines() for end in ("vel", "en"))
     shown = next(number for number, text in enumerate(target) if len(text.split()) == 7)
     print(f"   {source[shown]}\n   {target[shown]}\n")
+    print("   TrDec-binary learns to write the translation as the leaves of a tree that needs no linguistics:\n")
+    show(BUILDERS["binary-1"](target[shown].split(), Random(1)))
 
-    print("2. One sentence, three trees\n")
-    for name in ("trdec-con", "trdec-dep", "trdec-binary"):
-        tree = trees(SYSTEMS[name].treebanks[0], "train")[shown]
-        print(f"   {name}:")
-        print("".join(f"   {line}\n" for line in draw(tree, width - 3)))
+    print("2. Two systems, trained side by side and compared: seq2seq writes words, trdec-binary grows a tree")
+    print("   (two to three minutes on two cores; Ctrl-C stops it, `make demo` goes on)\n", flush=True)
+    if status := experiment():
+        return status
 
-    print("3. What each kind of tree costs, and whether training covers it\n")
-    print(f"   {'system':16}{'rules':>8}{'actions a sentence':>20}{'dev trees with unseen rules':>30}")
-    for name, system in SYSTEMS.items():
-        if system.target is DerivationTarget:
-            train = [tree for bank in system.treebanks for tree in trees(bank, "train")]
-            grammar = DerivationTarget.from_trees(train, []).grammar
-            actions = sum(len(DerivationTarget.linearise(tree)) for tree in train) / len(train)
-            dev = [tree for bank in system.treebanks for tree in trees(bank, "dev")]
-            unseen = coverage(grammar, dev)
-            print(f"   {name:16}{len(grammar):8}{actions:20.1f}{f'{unseen.uncovered} of {unseen.trees}':>30}")
-
-    print("\n4. The tree as TrDec generates it: step, open symbol, the step that opened it, action\n")
-    tree = trees(SYSTEMS["trdec-con"].treebanks[0], "train")[shown]
-    family = DerivationTarget.from_trees([tree], words(tree))
-    for number, step in enumerate(replay(family, family.linearise(tree)), start=1):
-        print(f"   {number:3} {step.symbol.removesuffix('+'):6} {step.parent:3}  {step.action}")
-    print(f"\nThe corpus is in {FOLDER}. Try next:")
-    print(f"   .venv/bin/trdec trees show {FOLDER}/train.en.con --first 1")
-    print(f"   .venv/bin/trdec trees build random-binary {FOLDER}/train.en | .venv/bin/trdec trees stats")
+    report = json.loads((FOLDER / "report.json").read_text())
+    print("\n3. A sentence the model has never seen, translated together with its tree\n")
+    translate_one()
+    print("4. The scores, and whether the difference could be chance\n")
+    show_scores(report)
+    print(f"5. The whole report, with plots and trees: {FOLDER / 'report.html'}\n")
+    print("Try next (after `source .venv/bin/activate`):")
+    print(f"   trdec translate {FOLDER}/runs/trdec-binary-1/model --trees - < {FOLDER}/toy/test.vel | head")
+    print(f"   trdec trees show {FOLDER}/toy/train.en.con --first 1")
+    print("   trdec experiment configs/experiments/toy.yaml     # all eight systems of the paper, a quarter of an hour")
+    print("   your own corpus: docs/tutorial.md")
+    return 0
 
 
-def trees(bank: Treebank, split: str) -> list[Nonterminal]:
-    """The trees of one split of the toy corpus, as a system takes them."""
-    text = FOLDER / f"{split}.en"
-    if bank.kind in ENDINGS:
-        file_format, ending = ENDINGS[bank.kind]
-        entries = treebank.read(file_format, text.with_name(f"{text.name}.{ending}"), text)
-        return [bank.transform(tree) for tree in treebank.good_trees(entries)]
-    return [BUILDERS[bank.kind](split_words(line.text), Random(1)) for line in read_lines(text)]
+def experiment() -> int:
+    """Train, translate and compare by the same command that anyone would use; its exit status."""
+    command = [sys.executable, "-m", "trdec.cli.main", "experiment", str(CONFIG), "--jobs", "2"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:  # the experiment has it too: it says how to go on, once its checkpoints are written
+            return process.wait()
+
+
+def translate_one() -> None:
+    """Translate one test sentence and draw the tree that was generated with it."""
+    from trdec.translator import Translator
+
+    source, target = ((FOLDER / "toy" / f"test.{end}").read_text().splitlines() for end in ("vel", "en"))
+    chosen = next(number for number, text in enumerate(target) if len(text.split()) == 8)
+    (translation,) = Translator.load(FOLDER / "runs" / "trdec-binary-1" / "model").translate([source[chosen]])
+    print(f"   source       {source[chosen]}\n   translation  {translation.text}\n   reference    {target[chosen]}\n")
+    if translation.tree is not None:
+        show(translation.tree)
+
+
+def show(tree: Nonterminal) -> None:
+    """Draw a tree as wide as the terminal allows."""
+    width = shutil.get_terminal_size((100, 24)).columns
+    print("".join(f"   {line}\n" for line in draw(tree, width - 3)))
+
+
+def show_scores(report: dict[str, Any]) -> None:
+    """BLEU of both systems, their difference, and the two tests of it."""
+    first, second = report["comparison"]["systems"]
+    for row in (first, second):
+        print(f"   {row['name']:14}{row['bleu']['mean']:6.1f} BLEU   {row['chrf']['mean']:5.1f} chrF++")
+    paired = second["paired"]
+    print(
+        f"   difference    {second['difference']:+6.1f} BLEU   p = {paired['p_bootstrap']:.4f} (paired bootstrap), "
+        f"p = {paired['p_randomisation']:.4f} (approximate randomisation)"
+    )
+    print(f"   {first['outputs'][0]['bleu']['signature']}\n")
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

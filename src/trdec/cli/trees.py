@@ -35,6 +35,7 @@ from trdec.text.lines import STANDARD, read_lines, split_words, writing
 from trdec.trees import treebank
 from trdec.trees.brackets import NO_TREE, write
 from trdec.trees.builders import BUILDERS
+from trdec.trees.own_builder import builder_called, is_own
 
 app = typer.Typer(no_args_is_help=True, help="Build, convert, check, count and draw target trees.")
 
@@ -42,15 +43,16 @@ Standard = Path(STANDARD)
 
 
 def _kind(name: str) -> str:
-    if name not in BUILDERS:
-        raise typer.BadParameter(f"expected one of {', '.join(BUILDERS)}; found {name!r}")
+    if name not in BUILDERS and not is_own(name):
+        raise typer.BadParameter(f"expected one of {', '.join(BUILDERS)}, or module:function; found {name!r}")
     return name
 
 
 _KINDS = "\n\n".join(f"{name}: {builder.description}" for name, builder in BUILDERS.items())
+_OWN = "module:function: one of your own, from a list of words to a tree over them"
 
 
-@app.command(help=f"Build a tree over each line of text.\n\nKinds:\n\n{_KINDS}")
+@app.command(help=f"Build a tree over each line of text.\n\nKinds:\n\n{_KINDS}\n\n{_OWN}")
 def build(
     kind: Annotated[str, typer.Argument(callback=_kind, help="The kind of tree.", metavar="KIND")],
     file: InputArgument = Standard,
@@ -61,7 +63,7 @@ def build(
     on_error: OnErrorOption = OnError.stop,
 ) -> None:
     """Build a tree over each line of text."""
-    builder = BUILDERS[kind]
+    builder = builder_called(kind)
     generator = Random(seed)
     problems = Problems(on_error)
     transforms = chosen_transforms(False, False, wrap_words, False, False, None)
@@ -219,7 +221,7 @@ def show(
     from shutil import get_terminal_size
 
     from trdec.trees.drawing import draw
-    from trdec.trees.svg import svg as picture
+    from trdec.trees.svg import tree_svg
 
     columns = width or get_terminal_size((100, 24)).columns
     shown = 0
@@ -235,7 +237,7 @@ def show(
             print(f"{entry.place}: the parser found no tree.")
         elif svg is not None:
             with writing(svg) as stream:
-                stream.write(picture(entry.tree))
+                stream.write(tree_svg(entry.tree))
             return
         else:
             for row in draw(entry.tree, columns):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trdec.data.configuration import TRANSFORMS
+from trdec.data.configuration import TRANSFORMS, check_kind
 from trdec.data.notation import AnyTarget, notation_of
 from trdec.data.side import Side
 from trdec.data.stored import AGAIN, read_description, write_description
@@ -50,11 +50,18 @@ class Codec:
     """Source text as piece numbers, target trees as steps, actions as trees and text again."""
 
     def __init__(
-        self, system_name: str, transforms: Sequence[str], source_side: Side, target_side: Side, target: AnyTarget
+        self,
+        system_name: str,
+        transforms: Sequence[str],
+        source_side: Side,
+        target_side: Side,
+        target: AnyTarget,
+        trees: Sequence[str] = (),
     ) -> None:
         self.system_name = system_name
         self.system = system_called(system_name)
         self.transforms = tuple(transforms)
+        self.trees = tuple(trees)
         self.source_side = source_side
         self.target_side = target_side
         self.target = target
@@ -67,8 +74,8 @@ class Codec:
 
     @property
     def treebanks(self) -> tuple[Treebank, ...]:
-        """The system's treebanks, with the further transforms asked for."""
-        return treebanks_of(self.system, self.transforms)
+        """The system's treebanks or those in their place, with the further transforms asked for."""
+        return treebanks_of(self.system, self.transforms, self.trees)
 
     def encode_source(self, text: str) -> NDArray[np.int32]:
         """The numbers of the text's pieces and of the end; 0 is a piece the model does not know."""
@@ -124,12 +131,14 @@ class Codec:
         self.target_side.subwords.save(directory / TARGET_MODEL)
         notation = notation_of(self.system.target)
         notation.save(self.target, directory / notation.file_name)
-        description = {
+        description: dict[str, Any] = {
             "system": self.system_name,
             "transforms": self.transforms,
             "source_language": self.source_side.language,
             "target_language": self.target_side.language,
         }
+        if self.trees:
+            description["trees"] = self.trees
         # Last, so that a directory with a description is whole.
         write_description(directory / DESCRIPTION, FORMAT, VERSION, description)
 
@@ -142,7 +151,8 @@ class Codec:
             system_name, transforms = str(found["system"]), [str(name) for name in found["transforms"]]
             languages = found["source_language"], found["target_language"]
             target_class = system_called(system_name).target
-            treebanks_of(system_called(system_name), transforms)
+            trees = [str(name) for name in found.get("trees", ())]
+            treebanks_of(system_called(system_name), transforms, trees)
             source = Side(Subwords.load(directory / SOURCE_MODEL), languages[0])
             target_side = Side(Subwords.load(directory / TARGET_MODEL), languages[1])
             notation = notation_of(target_class)
@@ -153,10 +163,11 @@ class Codec:
             raise StoredDataError(f"{error} {AGAIN}") from error
         except TrdecError as error:
             raise StoredDataError(f"{directory}: {error} {AGAIN}") from error
-        return cls(system_name, transforms, source, target_side, target)
+        return cls(system_name, transforms, source, target_side, target, trees)
 
     def __reduce__(self) -> tuple[Callable[..., Codec], tuple[Any, ...]]:
-        return type(self), (self.system_name, self.transforms, self.source_side, self.target_side, self.target)
+        content = (self.system_name, self.transforms, self.source_side, self.target_side, self.target, self.trees)
+        return type(self), content
 
 
 def system_called(name: str) -> System:
@@ -166,10 +177,16 @@ def system_called(name: str) -> System:
     return SYSTEMS[name]
 
 
-def treebanks_of(system: System, transforms: Sequence[str]) -> tuple[Treebank, ...]:
-    """The system's treebanks with further transforms after their own."""
+def treebanks_of(system: System, transforms: Sequence[str], trees: Sequence[str] = ()) -> tuple[Treebank, ...]:
+    """The system's treebanks, or those of the given kinds in their place, with further transforms after their own."""
     unknown = [name for name in transforms if name not in TRANSFORMS]
     if unknown:
         raise UsageError(f"expected transforms, any of {', '.join(TRANSFORMS)}; found {unknown[0]!r}.")
+    try:
+        for kind in trees:
+            check_kind(kind)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
     further = tuple(TRANSFORMS[name] for name in transforms)
-    return tuple(Treebank(treebank.kind, treebank.transforms + further) for treebank in system.treebanks)
+    treebanks = tuple(Treebank(kind) for kind in trees) or system.treebanks
+    return tuple(Treebank(treebank.kind, treebank.transforms + further) for treebank in treebanks)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from trdec.systems import ANNOTATIONS
 from trdec.text.subwords import Kind
+from trdec.trees.builders import BUILDERS
+from trdec.trees.own_builder import is_own
 from trdec.trees.transform import bare_leaves, binarise, null_labels, strip_tags, wrap_words
 from trdec.trees.tree import Nonterminal
 
@@ -22,6 +26,21 @@ TRANSFORMS: dict[str, Callable[[Nonterminal], Nonterminal]] = {
 """What can be done to trees beyond what their system does."""
 
 TransformName = Literal["strip-tags", "null-labels", "wrap-words", "bare-leaves", "binarise"]
+
+TREES = (*ANNOTATIONS, *BUILDERS)
+"""The kinds of trees that have a name: read from a file, or built from the words."""
+
+
+def check_kind(name: str) -> None:
+    """Refuse what neither is a kind of tree nor could be a function of one's own; nothing is imported."""
+    if name not in TREES and not is_own(name):
+        close = difflib.get_close_matches(name, TREES, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise ValueError(
+            f"expected a kind of tree, one of {', '.join(TREES)}, or a function of your own as module:function; "
+            f"found {name!r}.{hint}"
+        )
+
 
 Length = Annotated[int, Field(ge=1)]
 
@@ -121,8 +140,26 @@ class DataConfiguration(_Configuration):
         description="Leave out rules (or marks, such as supertags) seen less often in training, "
         "and the trees that need them.",
     )
+    trees: tuple[str, ...] = Field(
+        default=(),
+        description=f"Which trees to learn in place of the system's own, any of {', '.join(TREES)}, "
+        "or a function of your own as module:function; each sentence is trained on once in each. Nothing is done to "
+        "them but what `data.transforms` says.",
+    )
     transforms: tuple[TransformName, ...] = Field(
         default=(),
         description="What is done to each tree after what its system does, in this order: strip-tags, null-labels, "
         "wrap-words, bare-leaves, binarise.",
     )
+
+    @field_validator("trees", mode="before")
+    @classmethod
+    def _one_or_several(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
+
+    @field_validator("trees")
+    @classmethod
+    def _known_trees(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            check_kind(name)
+        return names

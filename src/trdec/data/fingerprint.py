@@ -15,6 +15,7 @@ from typing import Any
 from trdec.data.configuration import DataConfiguration, SubwordConfiguration
 from trdec.data.corpus import Corpus, inspect
 from trdec.systems import Treebank
+from trdec.trees.own_builder import is_own, own_file
 
 
 def inputs(
@@ -33,6 +34,10 @@ def inputs(
         "filters": configuration.filters.model_dump(mode="json"),
         "min_rule_count": configuration.min_rule_count,
     }
+    for treebank in treebanks:
+        # What the function's own file imports is not looked into.
+        if is_own(treebank.kind) and (file := own_file(treebank.kind)):
+            found[treebank.kind] = inspect(file).digest
     for corpus in corpora:
         for role, facts in corpus.inspect().items():
             found[f"{corpus.name}.{role}"] = facts.digest

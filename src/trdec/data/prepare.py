@@ -86,7 +86,7 @@ def prepare(
 
     The result is the same, byte for byte, for any number of workers.
     """
-    treebanks = treebanks_of(system_called(system_name), configuration.transforms)
+    treebanks = treebanks_of(system_called(system_name), configuration.transforms, configuration.trees)
     train = Corpus("train", configuration.train, treebanks)
     dev = Corpus("dev", configuration.dev, treebanks)
     inputs = fingerprint.inputs(configuration, system_name, treebanks, (train, dev))
@@ -125,7 +125,7 @@ class _Maker:
         self._configuration = configuration
         self._system_name = system_name
         self._system = system_called(system_name)
-        self._treebanks = treebanks_of(self._system, configuration.transforms)
+        self._treebanks = treebanks_of(self._system, configuration.transforms, configuration.trees)
         self._train = train
         self._dev = dev
         self._workers = workers
@@ -182,8 +182,8 @@ class _Maker:
             counts.update(counted)
         vocabulary = reader.target_side.subwords.pieces
         target = notation.target(counts, self._configuration.min_rule_count, vocabulary)
-        transforms = self._configuration.transforms
-        return Codec(self._system_name, transforms, reader.source_side, reader.target_side, target)
+        transforms, trees = self._configuration.transforms, self._configuration.trees
+        return Codec(self._system_name, transforms, reader.source_side, reader.target_side, target, trees)
 
     def _encode(self, reader: Reader, codec: Codec, repeated: NDArray[np.bool_] | None, directory: Path) -> SplitReport:
         report = SplitReport()

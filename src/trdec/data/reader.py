@@ -16,8 +16,8 @@ from trdec.errors import MisalignedTreeError, Place
 from trdec.systems import ANNOTATIONS, SUPERTAGS, Treebank
 from trdec.text.lines import Line
 from trdec.trees import supertags, treebank
-from trdec.trees.builders import BUILDERS
 from trdec.trees.entry import Entry
+from trdec.trees.own_builder import builder_called
 
 NOTHING = FilterConfiguration(max_source_length=None, max_target_length=None, max_ratio=None)
 """The filters that leave nothing out."""
@@ -78,7 +78,7 @@ class Reader:
         if kind not in ANNOTATIONS:
             place = Place(str(self.corpus.target), pair.number + 1)
             # The sentence's number is the seed, so that its tree is the same whichever process builds it.
-            return Entry(place, BUILDERS[kind](target, Random(pair.number)))
+            return Entry(place, builder_called(kind)(target, Random(pair.number)))
         record = pair.annotations[list(self.corpus.annotations).index(kind)]
         path = self.corpus.annotations[kind]
         lines = _lines(path, record)

@@ -42,15 +42,18 @@ def read(format_name: str, path: Path | str, text: Path | str | None = None) -> 
     return entries if text is None else _beside(entries, read_lines(text))
 
 
+def misused_label(node: Nonterminal) -> bool:
+    """Whether the node's label means something else in a derivation; only words may stand under `pre`."""
+    misused = node.label == PRE and not all(isinstance(child, Terminal) for child in node.children)
+    return misused or node.label in SYMBOLS_NOT_LABELS
+
+
 def _checked(entry: Entry) -> Entry:
     """The entry, or its error if a label of its tree means something else in a derivation."""
     if entry.tree is None:
         return entry
     for node in preorder(entry.tree):
-        if isinstance(node, Terminal):
-            continue
-        misused = node.label == PRE and not all(isinstance(child, Terminal) for child in node.children)
-        if misused or node.label in SYMBOLS_NOT_LABELS:
+        if isinstance(node, Nonterminal) and misused_label(node):
             return replace(
                 entry,
                 tree=None,
