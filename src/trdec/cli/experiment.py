@@ -1,0 +1,131 @@
+"""`trdec experiment`: systems times seeds, trained, translated, scored and reported."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from contextlib import nullcontext
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from trdec.experiment.configuration import ExperimentConfiguration
+    from trdec.experiment.execute import Failure
+    from trdec.experiment.plan import Plan
+    from trdec.experiment.watch import LiveWatcher, PlainWatcher
+
+
+def experiment(
+    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="A YAML file; configs/experiments/ has recipes.")],
+    overrides: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KEY=VALUE]...", help="Keys of the file to change, such as seeds=[1,2,3]."),
+    ] = None,
+    scale: Annotated[str | None, typer.Option("--scale", help="One of the sizes that the file describes.")] = None,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Runs side by side, one thread each.")] = max(
+        1, min(2, os.cpu_count() or 1)
+    ),
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be done and how long it takes; change nothing.")
+    ] = False,
+) -> None:
+    """Train systems with seeds, translate, score, and write a report; run the same command again to go on."""
+    from trdec.experiment.configuration import FILE, load_experiment
+    from trdec.experiment.execute import execute
+    from trdec.experiment.plan import make_plan
+    from trdec.experiment.report import write_report
+
+    chosen = load_experiment(config, overrides or (), scale)
+    if dry_run:
+        _show_plan(chosen, jobs)
+        return
+    plan = make_plan(chosen)
+    _make_toy(chosen, plan)
+    plan.check_files()
+    plan.directory.mkdir(parents=True, exist_ok=True)
+    chosen.save(plan.directory / FILE)
+    with _watcher(plan) as watcher:
+        try:
+            failures = execute(plan, jobs, watcher)
+        except KeyboardInterrupt:
+            _say("trdec: interrupted; trainings wrote checkpoints. Run the same command again to go on.")
+            raise typer.Exit(130) from None
+    _list_failures(failures)
+    failed = {failure.run.name for failure in failures}
+    if len(failed) < len(plan.runs):
+        written = write_report(plan, {failure.run.name: failure.reason for failure in failures}, _command())
+        _say(f"the report is in {written.html} and {written.markdown}")
+        print(written.html)
+    if failures:
+        raise typer.Exit(1)
+
+
+def _make_toy(chosen: ExperimentConfiguration, plan: Plan) -> None:
+    if chosen.toy is not None and not (plan.folder / "test.en").exists():
+        from trdec.toy.generate import write_corpus
+
+        _say(f"making a toy corpus of {chosen.toy.sentences:,} sentences in {plan.folder}")
+        plan.folder.parent.mkdir(parents=True, exist_ok=True)
+        write_corpus(plan.folder, chosen.toy.sentences, chosen.toy.seed)
+
+
+def _show_plan(chosen: ExperimentConfiguration, jobs: int) -> None:
+    """Print every command, then try each system out for a moment and say how long all of it will take."""
+    from trdec.experiment.estimate import estimates, total_seconds
+    from trdec.experiment.plan import make_plan
+    from trdec.toy.generate import write_corpus
+
+    plan = make_plan(chosen)
+    for run in plan.runs:
+        print(f"# {run.name}")
+        for command in run.commands.values():
+            print(f"trdec {' '.join(command)}")
+    folder: AbstractContextManager[str]
+    folder = tempfile.TemporaryDirectory(prefix="trdec-toy-") if chosen.toy else nullcontext("")
+    with folder as name:
+        if chosen.toy:
+            write_corpus(Path(name) / "toy", chosen.toy.sentences, chosen.toy.seed)
+            plan = make_plan(chosen.model_copy(update={"toy": None, "folder": Path(name) / "toy"}))
+        plan.check_files()
+        _say(f"trying out {len(chosen.systems)} systems, to see how long {len(plan.runs)} runs will take ...")
+        found = {}
+        for estimate in estimates(plan, jobs):
+            found[estimate.system] = estimate
+            print(
+                f"# {estimate.system}: about {_duration(estimate.training)} to train, "
+                f"{_duration(estimate.translating)} to translate"
+            )
+    print(f"# all {len(plan.runs)} runs, {jobs} at a time: about {_duration(total_seconds(plan, found, jobs))}")
+
+
+def _watcher(plan: Plan) -> LiveWatcher | PlainWatcher:
+    from rich.console import Console
+
+    from trdec.experiment.watch import LiveWatcher, PlainWatcher
+
+    console = Console(stderr=True)
+    return LiveWatcher(plan, console) if console.is_terminal else PlainWatcher(_say)
+
+
+def _list_failures(failures: list[Failure]) -> None:
+    for failure in failures:
+        indented = "\n".join(f"  {line}" for line in failure.reason.splitlines())
+        _say(f"{failure.run.name}: failed to {failure.stage}; see {failure.log}\n{indented}")
+
+
+def _command() -> str:
+    return " ".join(["trdec", *sys.argv[1:]])
+
+
+def _duration(seconds: float) -> str:
+    return str(timedelta(seconds=max(1, round(seconds))))
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

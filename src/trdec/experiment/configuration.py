@@ -1,0 +1,161 @@
+"""The keys of an experiment, and the file they are read from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from trdec.config.configuration import known_system
+from trdec.config.document import apply_overrides, read_document
+from trdec.config.mistakes import explain
+from trdec.errors import ConfigError, UsageError
+from trdec.systems import SYSTEMS
+from trdec.text.lines import writing
+
+FILE = "experiment.yaml"
+
+Seed = Annotated[int, Field(ge=0, lt=2**63)]
+
+
+class _Configuration(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ToyConfiguration(_Configuration):
+    """A corpus of the toy language, made in the experiment's own directory."""
+
+    sentences: int = Field(default=10_000, ge=10, description="Training sentences; dev and test get a tenth each.")
+    seed: int = Field(default=1, description="Another seed, another corpus.")
+
+
+class TestConfiguration(_Configuration):
+    """What is translated and scored; the paths are relative to the folder of the data."""
+
+    source: Path = Field(description="Source sentences, one a line.")
+    target: Path = Field(description="Their reference translations, one a line.")
+
+
+class DecodingConfiguration(_Configuration):
+    """How every system translates."""
+
+    beam_size: int = Field(default=5, ge=1, description="Hypotheses pursued at once.")
+    length_power: float = Field(default=1.0, ge=0, description="Log-probabilities are divided by length to this power.")
+
+
+class VariantConfiguration(_Configuration):
+    """One of the systems, trained otherwise than the recipe says: with other trees, another readout."""
+
+    system: str = Field(description="Which of the systems it is a variant of.")
+    changes: dict[str, Any] = Field(default={}, description="Keys of the recipe to change for it, with dots.")
+
+    @field_validator("system")
+    @classmethod
+    def _known_system(cls, name: str) -> str:
+        return known_system(name)
+
+
+class ScaleConfiguration(_Configuration):
+    """The same experiment at another size: what is given here replaces what the experiment says."""
+
+    systems: tuple[str, ...] | None = Field(default=None, description="Other systems.")
+    seeds: tuple[Seed, ...] | None = Field(default=None, description="Other seeds.")
+    beam_size: int | None = Field(default=None, ge=1, description="Another beam.")
+    changes: dict[str, Any] = Field(default={}, description="Further changes to the recipe.")
+
+
+class ExperimentConfiguration(_Configuration):
+    """Systems times seeds on one corpus."""
+
+    title: str = Field(description="The heading of the report.")
+    output: Path = Field(description="The experiment's directory; made if missing, gone on with if it is there.")
+    recipe: Path = Field(description="The training configuration that all runs share, relative to this file.")
+    folder: Path | None = Field(default=None, description="Where the data are, in place of what the recipe says.")
+    toy: ToyConfiguration | None = Field(default=None, description="Make a toy corpus and use it as the folder.")
+    systems: Annotated[tuple[str, ...], Field(min_length=1)] = Field(
+        default=tuple(SYSTEMS), description="The systems and variants; the others are compared with the first."
+    )
+    variants: dict[str, VariantConfiguration] = Field(
+        default={}, description="Systems of your own by name: one of ours, with keys of the recipe changed."
+    )
+    seeds: Annotated[tuple[Seed, ...], Field(min_length=1)] = Field(
+        default=(1,), description="Each system is trained once with each."
+    )
+    changes: dict[str, Any] = Field(
+        default={}, description="Keys of the recipe to change for all runs, with dots: training.max_updates."
+    )
+    test: TestConfiguration | None = Field(default=None, description="What is scored; without it, the recipe's dev.")
+    decoding: DecodingConfiguration = Field(default=DecodingConfiguration(), description="How systems translate.")
+    samples: int = Field(default=3, ge=0, description="Translations shown with their trees; 0 keeps all text out.")
+    published: dict[str, float] = Field(default={}, description="Scores to show beside ours, by system.")
+    scales: dict[str, ScaleConfiguration] = Field(default={}, description="Other sizes, by name: `--scale NAME`.")
+
+    @field_validator("systems")
+    @classmethod
+    def _distinct_systems(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return _distinct(names, "system")
+
+    @field_validator("seeds")
+    @classmethod
+    def _distinct_seeds(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
+        return _distinct(seeds, "seed")
+
+    @model_validator(mode="after")
+    def _known_systems(self) -> ExperimentConfiguration:
+        for name in self.variants:
+            if not re.fullmatch(r"[\w.+-]+", name) or name in SYSTEMS:
+                raise ValueError(f"variants: expected a new name of letters, digits, '-' and '_', found {name!r}.")
+        for name in self.systems:
+            if name not in self.variants:
+                known_system(name)
+        return self
+
+    def variant(self, name: str) -> VariantConfiguration:
+        """What one of the names in `systems` stands for."""
+        return self.variants.get(name) or VariantConfiguration(system=name)
+
+    def at_scale(self, name: str | None) -> ExperimentConfiguration:
+        """The experiment at one of its scales, in a directory of its own."""
+        if name is None:
+            return self
+        if name not in self.scales:
+            known = ", ".join(self.scales) or "none"
+            raise UsageError(f"--scale {name}: the experiment has no such scale. It has: {known}.")
+        scale = self.scales[name]
+        decoding = self.decoding.model_dump() | ({"beam_size": scale.beam_size} if scale.beam_size else {})
+        content = self.model_dump() | {
+            "output": self.output.with_name(f"{self.output.name}-{name}"),
+            "systems": scale.systems or self.systems,
+            "seeds": scale.seeds or self.seeds,
+            "changes": self.changes | scale.changes,
+            "decoding": decoding,
+            "scales": {},
+        }
+        return ExperimentConfiguration.model_validate(content)
+
+    def save(self, path: Path) -> None:
+        """Write every key with its value."""
+        with writing(path) as stream:
+            yaml.safe_dump(self.model_dump(mode="json"), stream, sort_keys=False, allow_unicode=True, width=100)
+
+
+def load_experiment(path: Path, overrides: Sequence[str] = (), scale: str | None = None) -> ExperimentConfiguration:
+    """The experiment of a YAML file, changed by `key=value` overrides; its recipe is found beside the file."""
+    document = apply_overrides(read_document(path), overrides)
+    try:
+        experiment = ExperimentConfiguration.model_validate(document.content)
+        at_scale = experiment.at_scale(scale)
+    except ValidationError as error:
+        raise ConfigError("\n".join(explain(error, document, ExperimentConfiguration))) from error
+    return at_scale.model_copy(update={"recipe": path.parent / at_scale.recipe})
+
+
+def _distinct(values: tuple[Any, ...], what: str) -> tuple[Any, ...]:
+    twice = next((value for value in values if values.count(value) > 1), None)
+    if twice is not None:
+        raise ValueError(f"the {what} {twice} is given twice.")
+    return values

@@ -1,0 +1,121 @@
+"""How long an experiment will take, judged by a few real updates and translations of each system."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from trdec.data.configuration import CorpusConfiguration
+from trdec.errors import TrainingError
+from trdec.experiment.plan import Plan, Run
+from trdec.text.lines import read_lines
+from trdec.training.log import JsonLines
+from trdec.trees import brackets, treebank
+
+LINES = 400
+"""Of each training file, as much as is tried out."""
+
+UPDATES = 6
+NO_TREE = "(())"
+SENTENCES = 20
+"""Of the test text, as much as is translated on trial. An untrained model writes much: this errs upwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Seconds that one run of a system takes on one core."""
+
+    system: str
+    training: float
+    translating: float
+
+    @property
+    def seconds(self) -> float:
+        """All of it."""
+        return self.training + self.translating
+
+
+def estimates(plan: Plan, jobs: int) -> Iterator[Estimate]:
+    """For each system, how long one run takes while as many run side by side as will."""
+    first = {run.system: run for run in reversed(plan.runs)}
+    systems = dict.fromkeys(run.system for run in plan.runs)
+    with ThreadPoolExecutor(jobs) as pool:
+        yield from pool.map(lambda system: _try(plan, first[system]), systems)
+
+
+def total_seconds(plan: Plan, by_system: dict[str, Estimate], jobs: int) -> float:
+    """The time until the last run ends, if each core takes the next run as soon as it is free."""
+    cores = [0.0] * jobs
+    for run in plan.runs:
+        cores[cores.index(min(cores))] += by_system[run.system].seconds
+    return max(cores)
+
+
+def _try(plan: Plan, run: Run) -> Estimate:
+    with tempfile.TemporaryDirectory(prefix="trdec-estimate-") as name:
+        folder = Path(name)
+        data, origin = run.training.located_data, run.training.folder
+        for corpus in (data.train, data.dev):
+            _shorten(corpus, origin, folder)
+        for model in (data.source_subwords.model, data.target_subwords.model):
+            if model is not None:
+                (folder / model.relative_to(origin)).symlink_to(model.resolve())
+        source, _ = plan.test
+        _write(folder / "test", (line.text for line in islice(read_lines(source), SENTENCES)))
+        model = folder / "model"
+        sizes = [f"training.{key}={UPDATES}" for key in ("max_updates", "validate_every", "log_every")]
+        subwords = [f"data.{side}_subwords.size=300" for side in ("source", "target")]
+        _trdec(*run.commands["train"], f"folder={folder}", f"output={model}", *sizes, *subwords, "training.plot=false")
+        row = next(row for row in JsonLines(model / "log.jsonl").rows() if row["event"] == "train")
+        began = time.monotonic()
+        decoding = run.decoding
+        _trdec("translate", str(model), "--input", str(folder / "test"), "--beam-size", str(decoding.beam_size))
+        seconds = time.monotonic() - began
+        test = sum(1 for _ in read_lines(source))
+        return Estimate(
+            run.system,
+            run.training.training.max_updates * row["seconds"] / UPDATES,
+            seconds * max(1.0, test / SENTENCES),
+        )
+
+
+def _shorten(corpus: CorpusConfiguration, origin: Path, folder: Path) -> None:
+    """The first sentences of a corpus, in files of the same names."""
+    for path in (corpus.source, corpus.target, corpus.supertags):
+        if path is not None:
+            _write(folder / path.relative_to(origin), (line.text for line in islice(read_lines(path), LINES)))
+    if corpus.constituency is not None:
+        entries = islice(treebank.read("penn", corpus.constituency, None), LINES)
+        trees = (NO_TREE if entry.tree is None else brackets.write(entry.tree) for entry in entries)
+        _write(folder / corpus.constituency.relative_to(origin), trees)
+    if corpus.dependency is not None:
+        _write(folder / corpus.dependency.relative_to(origin), _first_sentences(corpus.dependency))
+
+
+def _first_sentences(conllu: Path) -> Iterator[str]:
+    sentences = 0
+    for line in read_lines(conllu):
+        yield line.text
+        sentences += not line.text.strip()  # a blank line ends a sentence
+        if sentences == LINES:
+            return
+
+
+def _write(path: Path, lines: Iterable[str]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def _trdec(*arguments: str) -> None:
+    command = [sys.executable, "-m", "trdec.cli.main", *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        last = "\n".join(result.stderr.splitlines()[-3:])
+        raise TrainingError(f"trdec {' '.join(arguments)}\nended with status {result.returncode}:\n{last}")

@@ -1,0 +1,192 @@
+"""`trdec experiment` as a person runs it: from nothing to a report, again, killed, interrupted, with a failure."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Run
+
+RECIPE = """\
+system: seq2seq
+output: elsewhere
+folder: nowhere
+data:
+  train: {source: train.vel, target: train.en, constituency: train.en.con}
+  dev: {source: dev.vel, target: dev.en, constituency: dev.en.con}
+  source_subwords: {size: 150}
+  target_subwords: {size: 150}
+batches: {batch_type: sentences, batch_size: 16}
+model: {embedding_size: 8, hidden_size: 8, dropout: {embeddings: 0.2}}
+training: {max_updates: 6, validate_every: 3, checkpoint_every: 1, log_every: 2, plot: false}
+"""
+
+EXPERIMENT = """\
+title: A *small* experiment
+output: OUTPUT
+recipe: recipe.yaml
+toy: {sentences: 100, seed: 1}
+systems: [seq2seq, trdec-binary]
+seeds: [1]
+test: {source: test.vel, target: test.en}
+decoding: {beam_size: 2}
+samples: 2
+published: {seq2seq: 10.9}
+"""
+
+
+def _write(folder: Path, output: Path) -> Path:
+    (folder / "recipe.yaml").write_text(RECIPE)
+    path = folder / "experiment.yaml"
+    path.write_text(EXPERIMENT.replace("OUTPUT", str(output)))
+    return path
+
+
+def _results(output: Path) -> dict[str, Any]:
+    """What must be the same however often an experiment was stopped: all but times and paths."""
+    report = json.loads((output / "report.json").read_text())
+    for run in report["runs"]:
+        del run["commands"]
+        del run["training"]["seconds"]
+        del run["translating"]["seconds"]
+    del report["command"]
+    return dict(report)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a finished experiment; its file stands beside it."""
+    folder = tmp_path_factory.mktemp("experiment")
+    file = _write(folder, folder / "out")
+    command = [sys.executable, "-m", "trdec.cli.main", "experiment", str(file), "--jobs", "2"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == f"{folder / 'out' / 'report.html'}\n"
+    assert "trdec-binary, seed 1: trained in" in result.stderr
+    assert "trdec-binary, seed 1: translated 50 lines" in result.stderr
+    return folder / "out"
+
+
+def test_the_report_has_a_row_for_each_system(finished: Path) -> None:
+    markdown = (finished / "report.md").read_text()
+    assert "# A \\*small\\* experiment" in markdown
+    for system in ("seq2seq", "trdec-binary"):
+        assert re.search(rf"^\| {system} +\|", markdown, re.MULTILINE)
+    assert "10.90" in markdown  # the published score
+    assert "BLEU: nrefs:1|case:mixed|eff:no|tok:none" in markdown
+
+
+def test_the_scores_are_those_of_evaluating_the_translations(finished: Path, trdec: Run) -> None:
+    report = json.loads((finished / "report.json").read_text())
+    for row, run in zip(report["comparison"]["systems"], report["runs"], strict=True):
+        translations = finished / "runs" / f"{run['system']}-1" / "translations.txt"
+        found = trdec("evaluate", translations, "--reference", finished / "toy" / "test.en", "--json")
+        assert json.loads(found.stdout)["bleu"]["score"] == pytest.approx(row["bleu"]["mean"])
+
+
+def test_the_report_says_what_each_system_was_given(finished: Path) -> None:
+    runs = {run["system"]: run["training"] for run in json.loads((finished / "report.json").read_text())["runs"]}
+    assert runs["seq2seq"]["updates"] == runs["trdec-binary"]["updates"] == 6
+    # 100 pairs make batches of 16 five at a time and one of 4; with two trees each, 200 examples leave one of 8.
+    assert runs["seq2seq"]["sentences"] <= 6 * 16
+    assert runs["trdec-binary"]["sentences"] <= 6 * 16
+    assert runs["seq2seq"]["parameters"] < runs["trdec-binary"]["parameters"]
+    markdown = (finished / "report.md").read_text()
+    assert "it does not see more pairs than the others: it sees each tree half as often" in markdown
+
+
+def test_every_picture_and_sample_is_there(finished: Path) -> None:
+    markdown, html = (finished / "report.md").read_text(), (finished / "report.html").read_text()
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)]*)\)", markdown)
+    assert len(pictures) == 3
+    for picture in pictures:
+        assert "<svg" in (finished / picture).read_text()
+    assert markdown.count("### Line ") == html.count("<h3>Line ") >= 2
+    assert html.count("<svg") >= 3
+    assert not re.search(r'(src|href)="(https?:)?//', html)  # nothing is loaded from elsewhere
+
+
+def test_every_command_of_the_report_can_be_run_again(finished: Path, trdec: Run) -> None:
+    report = json.loads((finished / "report.json").read_text())
+    before = (finished / "runs" / "seq2seq-1" / "translations.txt").read_bytes()
+    for command in report["runs"][0]["commands"].values():
+        result = trdec(*command.removeprefix("trdec ").split(" "))
+        assert result.returncode == 0, result.stderr
+    assert (finished / "runs" / "seq2seq-1" / "translations.txt").read_bytes() == before
+
+
+def test_run_again_nothing_is_done_twice(finished: Path, trdec: Run) -> None:
+    before = _results(finished)
+    result = trdec("experiment", finished.parent / "experiment.yaml")
+    assert result.returncode == 0
+    assert "trdec-binary, seed 1: training was finished before" in result.stderr
+    assert "trdec-binary, seed 1: translating was finished before" in result.stderr
+    assert _results(finished) == before
+
+
+def test_a_run_that_fails_does_not_stop_the_others_and_is_listed(finished: Path, trdec: Run) -> None:
+    (finished / "toy" / "train.en.con").write_text("(ROOT\n" * 100)
+    result = trdec("experiment", finished.parent / "experiment.yaml", "systems=[seq2seq, lin, trdec-binary]")
+    assert result.returncode == 1
+    assert "lin, seed 1: training failed" in result.stderr
+    assert f"lin, seed 1: failed to train; see {finished / 'runs' / 'lin-1' / 'train.log'}" in result.stderr
+    assert "Runs that failed" in (finished / "report.md").read_text()
+    assert [run["system"] for run in json.loads((finished / "report.json").read_text())["runs"]] == [
+        "seq2seq",
+        "trdec-binary",
+    ]
+
+
+def test_a_dry_run_shows_commands_and_a_time_and_writes_nothing(tmp_path: Path, trdec: Run) -> None:
+    file = _write(tmp_path, tmp_path / "out")
+    result = trdec("experiment", file, "systems=[seq2seq]", "--dry-run")
+    assert result.returncode == 0, result.stderr
+    assert f"trdec train {tmp_path / 'recipe.yaml'} folder={tmp_path / 'out' / 'toy'} system=seq2seq" in result.stdout
+    assert re.search(r"# seq2seq: about \d:\d\d:\d\d to train, \d:\d\d:\d\d to translate", result.stdout)
+    assert re.search(r"# all 1 runs, \d at a time: about \d:\d\d:\d\d", result.stdout)
+    assert not (tmp_path / "out").exists()
+
+
+def _start(file: Path, output: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "trdec.cli.main", "experiment", str(file), f"output={output}", "--jobs", "2"]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+
+
+def test_interrupted_it_says_how_to_go_on(tmp_path: Path) -> None:
+    file = _write(tmp_path, tmp_path / "out")
+    process = _start(file, tmp_path / "out")
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "training" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "trdec: interrupted; trainings wrote checkpoints. Run the same command again to go on." in error
+    assert "Traceback" not in error
+
+
+@pytest.mark.slow
+def test_killed_again_and_again_it_ends_with_the_same_report(tmp_path: Path) -> None:
+    file = _write(tmp_path, tmp_path / "out")
+    quiet = _start(file, tmp_path / "quiet")
+    quiet.communicate(timeout=300)
+    moments = random.Random(1)
+    for _ in range(5):
+        process = _start(file, tmp_path / "out")
+        time.sleep(moments.uniform(1, 12))
+        process.kill()
+        process.communicate()
+    last = _start(file, tmp_path / "out")
+    _, error = last.communicate(timeout=300)
+    assert last.returncode == 0, error
+    assert _results(tmp_path / "out") == _results(tmp_path / "quiet")

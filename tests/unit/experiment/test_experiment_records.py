@@ -1,0 +1,85 @@
+"""A finished stage is not done again while what it came from is the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trdec.errors import FileError
+from trdec.experiment.configuration import load_experiment
+from trdec.experiment.plan import Plan, make_plan
+from trdec.experiment.records import Records
+
+RECIPE = """\
+system: seq2seq
+output: elsewhere
+data:
+  train: {source: train.vel, target: train.en}
+  dev: {source: dev.vel, target: dev.en}
+"""
+
+
+def _plan(folder: Path, *overrides: str) -> Plan:
+    (folder / "recipe.yaml").write_text(RECIPE)
+    (folder / "experiment.yaml").write_text("title: One\nrecipe: recipe.yaml\nsystems: [seq2seq]\n")
+    return make_plan(
+        load_experiment(folder / "experiment.yaml", [f"output={folder / 'out'}", f"folder={folder}", *overrides])
+    )
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    for name in ("train.vel", "train.en", "dev.vel", "dev.en"):
+        (tmp_path / name).write_text(f"{name}\n")
+    plan = _plan(tmp_path)
+    (plan.runs[0].directory / "model").mkdir(parents=True)
+    (plan.runs[0].directory / "model" / "model.safetensors").write_bytes(b"weights")
+    records = Records(plan)
+    records.finish(plan.runs[0], "train", {"updates": 3})
+    records.finish(plan.runs[0], "translate", {"seconds": 1})
+    return plan
+
+
+def test_a_record_is_kept(plan: Plan) -> None:
+    record = Records(plan).finished(plan.runs[0], "train")
+    assert record is not None
+    assert record["updates"] == 3
+
+
+def test_other_data_make_every_stage_due(plan: Plan, tmp_path: Path) -> None:
+    (tmp_path / "train.en").write_text("other\n")
+    assert Records(plan).finished(plan.runs[0], "train") is None
+    assert Records(plan).finished(plan.runs[0], "translate") is None
+
+
+@pytest.mark.usefixtures("plan")
+def test_another_training_makes_training_due(tmp_path: Path) -> None:
+    other = _plan(tmp_path, "changes={training.max_updates: 9}")
+    assert Records(other).finished(other.runs[0], "train") is None
+
+
+@pytest.mark.usefixtures("plan")
+def test_another_beam_makes_only_translating_due(tmp_path: Path) -> None:
+    other = _plan(tmp_path, "decoding.beam_size=2")
+    assert Records(other).finished(other.runs[0], "train") is not None
+    assert Records(other).finished(other.runs[0], "translate") is None
+
+
+def test_other_weights_make_translating_due(plan: Plan) -> None:
+    (plan.runs[0].directory / "model" / "model.safetensors").write_bytes(b"others")
+    assert Records(plan).finished(plan.runs[0], "train") is not None
+    assert Records(plan).finished(plan.runs[0], "translate") is None
+
+
+@pytest.mark.usefixtures("plan")
+def test_the_experiment_can_be_moved(tmp_path: Path) -> None:
+    (tmp_path / "out").rename(tmp_path / "moved")
+    moved = _plan(tmp_path, f"output={tmp_path / 'moved'}")
+    assert Records(moved).finished(moved.runs[0], "translate") is not None
+
+
+def test_a_damaged_record_is_named(plan: Plan) -> None:
+    (plan.runs[0].directory / "train.json").write_text("{")
+    with pytest.raises(FileError, match=r"train\.json: expected the record of a finished run, as JSON\. Remove"):
+        Records(plan).finished(plan.runs[0], "train")
