@@ -7,7 +7,7 @@ DOCS_READY := $(VENV)/.ready-docs
 
 .PHONY: demo test test-slow test-systems test-breakages check format docs clean
 
-demo: $(READY)  ## make a toy corpus, look at its trees, compare its grammars
+demo: $(READY)  ## train two systems on a toy language, translate, draw a tree, compare
 	$(BIN)/python examples/demo.py
 
 test: $(READY) check  ## all tests that take a few minutes together

@@ -62,12 +62,12 @@ class SameKinds:
     def __init__(self, kinds: list[list[int]], action_kinds: Tensor) -> None:
         rows = [torch.tensor(row) for row in kinds]
         self._kinds = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)  # B T
-        self._action_kinds = action_kinds  # A
+        self._others = action_kinds != torch.arange(int(action_kinds.max()) + 1).unsqueeze(1)  # kinds A
 
     def forbidden(self, walk: Walk) -> Tensor:
         """R A: the actions of another kind."""
         due = self._kinds[walk.row_sentences(), walk.used[:, STEPS]]  # R
-        return self._action_kinds != due.unsqueeze(1)  # R A
+        return self._others.index_select(0, due)  # R A
 
 
 def load(folder: Path, name: str, hidden_size: int) -> Work:
@@ -78,7 +78,7 @@ def load(folder: Path, name: str, hidden_size: int) -> Work:
     end = len(source.pieces)
     pieces = [[*(numbers.get(piece, 0) for piece in source.split_text(line)), end] for line in lines]
     sources = [
-        Source(np.array(row, dtype=np.int32), len(line.split()), ()) for row, line in zip(pieces, lines, strict=True)
+        Source(np.array(row, dtype=np.int32), tuple(line.split()), ()) for row, line in zip(pieces, lines, strict=True)
     ]
     sentences = [line.split() for line in (folder / "dev.eng").read_text(encoding="utf-8").splitlines()]
     trees: list[Nonterminal] = [segment(rooted(version_1(words)), target_pieces.split) for words in sentences]
@@ -102,7 +102,8 @@ def load(folder: Path, name: str, hidden_size: int) -> Work:
     model = TranslationModel[Any](configuration, inventory).eval()
     # Each rule is a kind of its own, so that the shape of the tree is the reference's.
     names = [str(action) if isinstance(action, ApplyRule) else type(action).__name__ for action in table.actions]
-    ids = [names.index(name) for name in names]
+    numbers_of_kinds = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    ids = [numbers_of_kinds[name] for name in names]
     kinds = [[ids[table.number(action)] for action in target.linearise(tree)] for tree in trees]
     unknown = table.actions.index(next(a for a in table.actions if str(a) == UNKNOWN))
     return Work(sources, kinds, model, Effects.of(target, table, [unknown]), torch.tensor(ids))

@@ -218,7 +218,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="a folder with train.orm, train.eng and two subword models")
     parser.add_argument("--decoder", choices=["tree", "sequence"], nargs="+", default=["tree", "sequence"])
     parser.add_argument("--steps-per-batch", type=int, nargs="+", help="sizes of batches to measure")
-    parser.add_argument("--readout", choices=["paper", "released"], default="paper")
+    parser.add_argument("--readout", choices=["paper", "released"], default="released")
     parser.add_argument("--attention", choices=["additive", "dot"], default="additive")
     parser.add_argument("--growth", action="store_true", help="measure how cost grows with sentences and corpus")
     parser.add_argument("--seconds", type=float, default=15.0, help="how long to measure each batch size")

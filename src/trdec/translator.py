@@ -17,8 +17,8 @@ from trdec.search.beam import BeamSettings, beam_search
 from trdec.search.demands import Demands
 from trdec.search.effects import Effects
 from trdec.search.ensemble import Ensemble
-from trdec.search.hypothesis import Hypothesis
 from trdec.search.length import LengthLimits, Normalisation
+from trdec.search.looking import look
 from trdec.search.protocols import SearchModel
 from trdec.search.sampling import SamplingSettings, sample
 from trdec.search.sources import Source, batches, read_source, side_by_side
@@ -34,8 +34,8 @@ PLACES = 24_000
 WINDOW = 16
 """Batches of lines that are sorted by length together."""
 
-Search = Callable[[Sequence[int], Sequence[Source]], list[list[Hypothesis]]]
-"""From some lines' numbers and sources to the best hypotheses for each."""
+Search = Callable[[Sequence[int], Sequence[Source]], list[Translation]]
+"""From some lines' numbers and sources to the translation of each."""
 
 
 class Translator:
@@ -52,6 +52,10 @@ class Translator:
     >>> best, empty = translator.translate(["Finise piti yesebil .", ""], beam_size=3, n_best=3)
     >>> [len(best.alternatives), best.score >= best.alternatives[0].score, empty.text]
     [2, True, '']
+    >>> translation, = translator.translate(["Finise piti yesebil ."], attention=True)
+    >>> the, *_ = translation.attention.of_words()[0]
+    >>> [the.rnn, len(the.weights) == len(translation.attention.source), round(sum(the.weights), 3)]
+    ['word', True, 1.0]
     """
 
     def __init__(self, model: SearchModel, codec: Codec, longest: int | None = None, device: str = "cpu") -> None:
@@ -91,12 +95,16 @@ class Translator:
         max_ratio: float = 6.0,
         max_extra: int = 50,
         batch_size: int | None = None,
+        attention: bool = False,
     ) -> list[Translation]:
-        """The translation of each line, in their order; the next best ones are its `alternatives`."""
+        """The translation of each line, in their order; the next best ones are its `alternatives`.
+
+        If asked for, each has its `attention`: that takes another pass, and changes nothing else.
+        """
         settings = BeamSettings(
             beam_size, n_best, Normalisation(length_power, length_unit), LengthLimits(min_ratio, max_ratio, max_extra)
         )
-        return list(self.stream(texts, settings, batch_size))
+        return list(self.stream(texts, settings, batch_size, attention=attention))
 
     def stream(
         self,
@@ -105,6 +113,7 @@ class Translator:
         batch_size: int | None = None,
         window: int | None = None,
         demands: Demands | None = None,
+        attention: bool = False,
     ) -> Iterator[Translation]:
         """The translations in order, as batches finish; lines are read a window of batches at a time.
 
@@ -116,12 +125,18 @@ class Translator:
         if batch_size is not None and batch_size < 1:
             raise UsageError(f"expected a batch of at least 1 sentence, found {batch_size}.")
 
-        def search(numbers: Sequence[int], sources: Sequence[Source]) -> list[list[Hypothesis]]:
+        def search(numbers: Sequence[int], sources: Sequence[Source]) -> list[Translation]:
             source, lengths = side_by_side(sources, self._device)
             constraints = asked.constraints(self.codec, self._effects, numbers, sources)
             if isinstance(chosen, BeamSettings):
-                return beam_search(self._model, self._effects, source, lengths, chosen, constraints)
-            return sample(self._model, self._effects, source, lengths, chosen, numbers, constraints)
+                found = beam_search(self._model, self._effects, source, lengths, chosen, constraints)
+            else:
+                found = sample(self._model, self._effects, source, lengths, chosen, numbers, constraints)
+            looked = look(self._model, self.codec, sources, found) if attention else [None] * len(found)
+            return [
+                translation_of(self.codec, hypotheses, each.remarks, attentions)
+                for hypotheses, each, attentions in zip(found, sources, looked, strict=True)
+            ]
 
         size = batch_size or max(1, ROWS // width)
         return self._windows(_Lines(texts), search, size, max(1, PLACES // width), window or WINDOW * size)
@@ -144,8 +159,7 @@ class Translator:
         due = 0
         for numbers in batches(sources, size, places):
             found = search([first + number for number in numbers], [sources[number] for number in numbers])
-            for number, hypotheses in zip(numbers, found, strict=True):
-                done[number] = translation_of(self.codec, hypotheses, sources[number].remarks)
+            done.update(zip(numbers, found, strict=True))
             while due in done:
                 yield done.pop(due)
                 due += 1

@@ -9,17 +9,21 @@ from typing import Any
 import pytest
 import torch
 
-from trdec.data.batch import Batch
+from laws.search_laws import (
+    NUMBERS,
+    forced_log_probs,
+    is_greedy_with_a_beam_of_1,
+    is_legal_and_scored_as_in_training,
+    is_the_same_in_any_batch,
+    legal_and_whole,
+)
 from trdec.search.beam import BeamSettings, beam_search
 from trdec.search.effects import STEPS, Effects
 from trdec.search.frontiers import Frontiers
-from trdec.search.hypothesis import Hypothesis
 from trdec.search.length import LengthLimits, Normalisation
 from trdec.systems import SYSTEMS
 from trdec.targets.table import ActionTable
-from trdec.targets.target import replay
-from trdec.trees.tree import words
-from unit.search.small_models import TARGETS, Small, Tiny, small
+from unit.search.small_models import TARGETS, Tiny, small
 
 targets = pytest.mark.parametrize("name", TARGETS)
 systems = pytest.mark.parametrize("system", SYSTEMS)
@@ -148,90 +152,20 @@ class _Counting:
         return self._model.step(*arguments)
 
 
-def _legal_and_whole(one: Small, hypothesis: Hypothesis) -> None:
-    """The actions are a whole derivation, and its tree has the words that they write."""
-    actions = [one.codec.table.actions[number] for number in hypothesis.actions]
-    assert len(replay(one.codec.target, actions)) == len(actions)
-    decoded = one.codec.decode(hypothesis.actions)
-    assert words(decoded.pieces) == [a.word for a in actions if type(a).__name__ == "EmitWord"]
-    assert decoded.text.split() == words(decoded.tree)
-    assert one.codec.unknown_action not in hypothesis.actions
-
-
-def _forced(one: Small, number: int, hypothesis: Hypothesis) -> list[float]:
-    """The log-probability that training would give each action."""
-    steps = one.codec.table.numbers(
-        replay(one.codec.target, [one.codec.table.actions[action] for action in hypothesis.actions])
-    )
-    source, lengths = one.sources([number])
-    columns = torch.from_numpy(steps).long().unsqueeze(0)  # 1 T 3
-    batch = Batch(source, lengths, *columns.unbind(2), torch.zeros(columns.shape[:2], dtype=torch.bool))
-    with torch.no_grad():
-        return one.model.log_probs(batch)[0].tolist()
-
-
-NUMBERS = [0, 1, 2, 3, 4, 5]
-
-
 @systems
 def test_what_is_found_is_legal_and_has_the_score_that_training_gives(system: str) -> None:
-    one = small(system)
-    settings = BeamSettings(6, 4, limits=LengthLimits(max_ratio=1.0, max_extra=15))
-    found = beam_search(one.model, one.effects, *one.sources(NUMBERS), settings)
-    for number, hypotheses in zip(NUMBERS, found, strict=True):
-        assert len(hypotheses) == 4
-        assert [h.score for h in hypotheses] == sorted((h.score for h in hypotheses), reverse=True)
-        assert len({h.actions for h in hypotheses}) == 4
-        for hypothesis in hypotheses:
-            _legal_and_whole(one, hypothesis)
-            forced = _forced(one, number, hypothesis)
-            assert list(hypothesis.action_log_probs) == pytest.approx(forced, abs=1e-9)
-            assert hypothesis.log_prob == pytest.approx(sum(forced), abs=1e-9)
-            assert hypothesis.score == pytest.approx(sum(forced) / len(forced), abs=1e-9)
+    is_legal_and_scored_as_in_training(small(system))
 
 
 @systems
 def test_a_sentence_is_translated_the_same_in_any_batch(system: str) -> None:
-    one = small(system)
-    for size in (1, 5):
-        settings = BeamSettings(size, size, limits=LengthLimits(max_ratio=2.0, max_extra=15))
-        together = beam_search(one.model, one.effects, *one.sources(NUMBERS), settings)
-        for number, hypotheses in zip(NUMBERS, together, strict=True):
-            (alone,) = beam_search(one.model, one.effects, *one.sources([number]), settings)
-            assert [h.actions for h in alone] == [h.actions for h in hypotheses]
-            assert [h.score for h in alone] == pytest.approx([h.score for h in hypotheses])
-
-
-def _greedy(one: Small, number: int, most: int) -> list[int]:
-    """Always the most probable action, by the target's own states, until the end or for so many steps."""
-    table, target = one.codec.table, one.codec.target
-    memory = one.model.encode(*one.sources([number]))
-    state, symbolic = one.model.start(memory), target.start()
-    addresses, actions = [0], []
-    previous = one.model.num_actions
-    while not symbolic.finished and len(actions) < most:
-        symbol, parent = table.symbol_number(symbolic.symbol), addresses[symbolic.parent]
-        log_probs, state = one.model.step(
-            state, memory, torch.tensor([previous]), torch.tensor([symbol]), torch.tensor([parent])
-        )
-        log_probs[0, one.codec.unknown_action] = -torch.inf
-        previous = int(log_probs[0].argmax())
-        addresses.append(int(state.here[0]))
-        actions.append(previous)
-        symbolic = target.advance(symbolic, table.actions[previous])
-    return actions
+    is_the_same_in_any_batch(small(system))
 
 
 @systems
 def test_a_beam_of_1_is_greedy(system: str) -> None:
     for seed in (1, 2):
-        one = small(system, seed)
-        settings = BeamSettings(1, limits=LengthLimits(max_ratio=0, max_extra=300))
-        found = beam_search(one.model, one.effects, *one.sources(NUMBERS), settings)
-        for number, (hypothesis,) in zip(NUMBERS, found, strict=True):
-            # Random networks may never end: then they agree until the greatest length makes itself felt.
-            expected = _greedy(one, number, 20)
-            assert list(hypothesis.actions[:20]) == expected
+        is_greedy_with_a_beam_of_1(small(system, seed))
 
 
 @systems
@@ -241,9 +175,9 @@ def test_what_cannot_end_in_time_is_closed_legally_and_flagged(system: str) -> N
         found = beam_search(one.model, one.effects, *one.sources(NUMBERS), BeamSettings(3, limits=_limit(most)))
         shortest = int(one.effects.needs[list(one.effects.start), STEPS].sum())
         for number, (hypothesis,) in zip(NUMBERS, found, strict=True):
-            _legal_and_whole(one, hypothesis)
+            legal_and_whole(one, hypothesis)
             assert len(hypothesis.actions) <= max(most, shortest)
-            forced = _forced(one, number, hypothesis)
+            forced = forced_log_probs(one, number, hypothesis)
             assert hypothesis.log_prob == pytest.approx(sum(forced), abs=1e-9)
         if most == 0 and shortest > 1:
             assert any(hypothesis.truncated for (hypothesis,) in found)

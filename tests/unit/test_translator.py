@@ -6,6 +6,7 @@ import doctest
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ import trdec.translator
 from trdec.errors import ModelError, TextFormatError, UsageError
 from trdec.search.beam import BeamSettings
 from trdec.search.length import LengthLimits
-from trdec.search.translation import CONTROL_CHARACTERS, CUT_SHORT, TOO_LONG, UNKNOWN_CHARACTERS
+from trdec.search.translation import CONTROL_CHARACTERS, CUT_SHORT, TOO_LONG, UNKNOWN_CHARACTERS, Translation
 from trdec.training.weights import read_tensors, write_tensors
 from trdec.translator import Translator
 from trdec.trees.tree import words
@@ -77,6 +78,29 @@ def test_threads_may_share_it(translator: Translator, lines: list[str]) -> None:
     with ThreadPoolExecutor(4) as pool:
         for found in pool.map(lambda _: translator.translate(lines), range(8)):
             assert [translation.text for translation in found] == expected
+
+
+def test_attention_changes_nothing_else_and_is_the_same_in_any_batch(translator: Translator, lines: list[str]) -> None:
+    mixed = [*lines[:4], "", lines[4]]
+    plain = translator.translate(mixed, n_best=2, beam_size=3)
+    looked = translator.translate(mixed, n_best=2, beam_size=3, attention=True)
+    assert all(other.attention is None for one in plain for other in (one, *one.alternatives))
+    assert [_unlooked(one) for one in looked] == plain
+    assert looked[4].attention is None
+    with ThreadPoolExecutor(3) as pool:
+        alone = list(pool.map(lambda line: translator.translate([line], attention=True)[0], mixed))
+    for one, other in zip(looked, alone, strict=True):
+        if one.text and one.text == other.text:
+            assert one.attention is not None and other.attention is not None
+            assert one.attention.source == other.attention.source
+            for row, same in zip(one.attention.rows, other.attention.rows, strict=True):
+                assert row[:4] == same[:4]
+                assert row.weights == pytest.approx(same.weights, abs=1e-4)
+    assert sum(bool(one.text) and one.text == other.text for one, other in zip(looked, alone, strict=True)) >= 4
+
+
+def _unlooked(one: Translation) -> Translation:
+    return replace(one, attention=None, alternatives=tuple(map(_unlooked, one.alternatives)))
 
 
 def test_lines_stream_out_before_all_are_read(translator: Translator, lines: list[str]) -> None:

@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trdec.cli import translation_files as files
 from trdec.cli.options import InputArgument, InputOption, OutputOption, TreeFormat, chosen_input
 from trdec.text.lines import STANDARD, read_lines
 
@@ -44,9 +45,25 @@ def translate(
     output: OutputOption = Standard,
     output_format: Annotated[
         OutputFormat,
-        typer.Option("--format", help="text: the translation; json: also its tree and the score of every action."),
+        typer.Option(
+            "--format",
+            help="text: the translation; json: also its tree, its score, every action's score and attention.",
+        ),
     ] = OutputFormat.text,
     trees: Annotated[Path | None, typer.Option("--trees", help="Also write the trees, one a line, to a file.")] = None,
+    attention: Annotated[
+        Path | None,
+        typer.Option(
+            "--attention", help="Also write what was looked at: to a page of heatmaps (.html) or JSON lines (.jsonl)."
+        ),
+    ] = None,
+    draw: Annotated[
+        Path | None,
+        typer.Option("--draw", metavar="DIR", help="Also draw each tree with its attention: 0001.svg and so on."),
+    ] = None,
+    no_attention: Annotated[
+        bool, typer.Option("--no-attention", help="Leave attention out of --format json: smaller, and sooner there.")
+    ] = False,
     beam_size: Annotated[int, typer.Option("--beam-size", min=1, help="Hypotheses pursued at once; 1 is greedy.")] = 5,
     n_best: Annotated[int, typer.Option("--n-best", min=1, help="Translations of each line; needs --format json.")] = 1,
     batch: Annotated[
@@ -93,6 +110,10 @@ def translate(
     source = chosen_input(file, input_file)
     if n_best > 1 and output_format is not OutputFormat.json:
         raise UsageError("several translations of a line do not fit on one line of text. Add --format json.")
+    if no_attention and (attention is not None or draw is not None):
+        raise UsageError("--no-attention leaves out what --attention and --draw show. Choose one.")
+    if attention is not None:
+        files.check_attention_file(attention)
 
     import torch
 
@@ -115,11 +136,22 @@ def translate(
     typed = str(source) == STANDARD and sys.stdin.isatty()  # whoever types waits for each line's translation
     lines = (line.text for line in read_lines(source))
     remarks: Counter[str] = Counter()
-    with _growing(output) as stream, _growing(trees) as tree_stream, _progress(source) as advance:
+    in_json = output_format is OutputFormat.json
+    looking = attention is not None or draw is not None or (in_json and not no_attention)
+    with contextlib.ExitStack() as opened:
+        writers = [opened.enter_context(files.lines(output, _json if in_json else _text))]
+        if trees is not None:
+            writers.append(opened.enter_context(files.lines(trees, lambda translation: translation.brackets)))
+        if attention is not None:
+            writers.append(opened.enter_context(files.attention(attention)))
+        if draw is not None:
+            writers.append(opened.enter_context(files.pictures(draw)))
+        advance = opened.enter_context(_progress(source))
+        found = translator.stream(lines, settings, batch, 1 if typed else None, demands, looking)
         try:
-            for translation in translator.stream(lines, settings, batch, 1 if typed else None, demands):
-                _write(stream, _line(translation, output_format))
-                _write(tree_stream, translation.brackets)
+            for number, translation in enumerate(found, start=1):
+                for write in writers:
+                    write(number, translation)
                 remarks.update(translation.remarks)
                 advance()
         finally:
@@ -144,36 +176,12 @@ def _trees(path: Path | None) -> list[Nonterminal | None] | None:
     return trees
 
 
-def _line(translation: Translation, output_format: OutputFormat) -> str:
-    if output_format is OutputFormat.json:
-        return json.dumps(translation.to_json(), ensure_ascii=False)
+def _text(translation: Translation) -> str:
     return translation.text
 
 
-def _write(stream: TextIO | None, line: str) -> None:
-    if stream is not None:
-        stream.write(line + "\n")
-        stream.flush()
-
-
-@contextlib.contextmanager
-def _growing(path: Path | None) -> Iterator[TextIO | None]:
-    """A file, or standard output for `-`, that keeps what was written to it even if the rest fails."""
-    from trdec.errors import FileError
-
-    if path is None:
-        yield None
-        return
-    try:
-        if str(path) == STANDARD:
-            yield sys.stdout
-        else:
-            with path.open("w", encoding="utf-8", newline="\n") as stream:
-                yield stream
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise FileError(f"{path}: cannot be written: {error.strerror}.") from error
+def _json(translation: Translation) -> str:
+    return json.dumps(translation.to_json(), ensure_ascii=False)
 
 
 @contextlib.contextmanager

@@ -10,6 +10,13 @@ from torch import Tensor, nn
 from trdec.model.attention_tape import AdditiveTape, AttentionTape, DotTape
 from trdec.model.block_attention_tape import AdditiveBlockTape, fits_blocks
 from trdec.model.memory import Memory
+from trdec.model.row_attention import (
+    LARGEST_KEY,
+    Comparison,
+    DotComparison,
+    ExponentialComparison,
+    TanhComparison,
+)
 
 
 class Attention(Protocol):
@@ -29,6 +36,9 @@ class Attention(Protocol):
 
     def tape(self, keys: Tensor, lengths: list[int], places: int, parameters: tuple[Tensor, ...]) -> AttentionTape:
         """The fast form of this attention over keys B S H, for so many places of a recurrence."""
+
+    def comparison(self, keys: Tensor) -> Comparison:
+        """The fast form of comparing with these keys N H in a search."""
 
 
 class AdditiveAttention(nn.Module):
@@ -56,6 +66,10 @@ class AdditiveAttention(nn.Module):
         kind = AdditiveBlockTape if fits_blocks(*keys.shape[1:]) else AdditiveTape
         return kind(keys, lengths, places, parameters)
 
+    def comparison(self, keys: Tensor) -> Comparison:
+        kind = ExponentialComparison if bool((keys.abs() <= LARGEST_KEY).all()) else TanhComparison
+        return kind(self.query_weight, self.score_weight)
+
 
 class DotAttention(nn.Module):
     """score(s, h) = s (U h) (Luong et al., 2015)."""
@@ -78,6 +92,9 @@ class DotAttention(nn.Module):
 
     def tape(self, keys: Tensor, lengths: list[int], places: int, parameters: tuple[Tensor, ...]) -> AttentionTape:
         return DotTape(keys, lengths, places, parameters)
+
+    def comparison(self, keys: Tensor) -> Comparison:  # noqa: ARG002
+        return DotComparison()
 
 
 ATTENTIONS: dict[str, type[AdditiveAttention] | type[DotAttention]] = {

@@ -42,9 +42,9 @@ class ModelConfiguration(BaseModel):
         default="additive", description="How a state scores a source place: v tanh(W s + U h), or the product s (U h)."
     )
     readout: Literal["paper", "released"] = Field(
-        default="paper",
-        description="What the tree decoder's softmax sees: tanh of the two states, as the paper writes it, or "
-        "tanh of a projection of states and contexts, as its authors' released code does. "
+        default="released",
+        description="What the tree decoder's softmax sees: tanh of a projection of states and contexts, as the "
+        "authors' released code has it, or tanh of the two states alone, as the paper writes it. "
         "The sequence decoder always projects its state and context.",
     )
     start: Literal["bridge", "last_state"] = Field(

@@ -13,7 +13,7 @@ class History:
     """
 
     def __init__(self, like: Tensor) -> None:
-        self._table = like.new_zeros(256, like.shape[-1])  # capacity H
+        self._table = like.new_zeros(1, like.shape[-1])  # capacity H
         self._size = 1
 
     def append(self, vectors: Tensor) -> Tensor:
@@ -23,12 +23,16 @@ class History:
             self._table = torch.cat([self._table[:begin], vectors])  # end H
         else:
             if end > len(self._table):
-                room = self._table.new_zeros(max(end, len(self._table)), self._table.shape[1])
-                self._table = torch.cat([self._table, room])  # larger capacity H
+                larger = self._table.new_empty(2 * end, self._table.shape[1])  # larger capacity H
+                larger[:begin] = self._table[:begin]
+                self._table = larger
             self._table[begin:end] = vectors
         self._size = end
         return torch.arange(begin, end, device=vectors.device)
 
     def at(self, addresses: Tensor) -> Tensor:
         """The vectors n H at these addresses."""
-        return self._table[addresses]
+        return self._table.index_select(0, addresses)
+
+    def __len__(self) -> int:
+        return self._size

@@ -21,7 +21,7 @@ def by_gate(weight: Tensor) -> Tensor:
 
 def add_product(gates: Tensor, inputs: Tensor, weight_by_gate: Tensor) -> None:
     """gates += inputs W for gates n 4H and inputs n K."""
-    viewed = gates.view(len(gates), 4, -1).transpose(0, 1)  # 4 n H
+    viewed = gates.view(len(gates), 4, gates.shape[1] // 4).transpose(0, 1)  # 4 n H
     viewed.baddbmm_(inputs.expand(4, *inputs.shape), weight_by_gate)
 
 

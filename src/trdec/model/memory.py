@@ -17,7 +17,6 @@ class Memory:
     final_hidden: Tensor  # B C   of the last layer, forward and backward direction
     final_cells: Tensor  # B C
     keys: tuple[Tensor, ...] = ()  # B S H each: the states as the decoder's attentions compare them
-    projected: tuple[Tensor, ...] = ()  # B S 4H each: the states as contexts enter the gates, if a search asked for it
 
     def packed_states(self) -> Tensor:
         """The states without padding, sentence after sentence: sum(S) C."""
@@ -33,5 +32,4 @@ class Memory:
             final_hidden=self.final_hidden[sentences],
             final_cells=self.final_cells[sentences],
             keys=tuple(keys[sentences] for keys in self.keys),
-            projected=tuple(projected[sentences] for projected in self.projected),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -11,16 +12,33 @@ Context = Callable[[], Tensor]
 """Context vectors R C, made when asked for: not every readout looks at them."""
 
 
+@dataclass(frozen=True)
+class SplitReadout:
+    """A readout whose contexts are multiplied before they are summed from the encoder's states."""
+
+    states: Tensor | None  # F K   what multiplies the states; None if they are features as they are
+    contexts: tuple[Tensor, ...]  # F C each   what multiplies each context; no rows if none is looked at
+
+    def features(self, states: Tensor, contexts: Tensor) -> Tensor:
+        """Features R F of states R K and the sum of the multiplied contexts R F."""
+        return torch.tanh(states if self.states is None else torch.addmm(contexts, states, self.states.t()))
+
+
 class PaperReadout(nn.Module):
     """tanh [s_tree; s_word] (paper, section 3)."""
 
     def __init__(self, embedding_size: int, hidden_size: int, context_size: int) -> None:  # noqa: ARG002
         super().__init__()
         self.feature_size = 2 * hidden_size
+        self.context_size = context_size
 
     def forward(self, rule: Tensor, rule_context: Context, word: Tensor, word_context: Context) -> Tensor:  # noqa: ARG002
         """Features R F of states R H and contexts R C."""
         return torch.tanh(torch.cat([rule, word], dim=-1))  # R 2H
+
+    def split(self, like: Tensor) -> SplitReadout:
+        """The same, of no context."""
+        return SplitReadout(None, (like.new_empty(0, self.context_size),) * 2)
 
 
 class ReleasedReadout(nn.Module):
@@ -30,11 +48,17 @@ class ReleasedReadout(nn.Module):
         super().__init__()
         self.feature_size = embedding_size
         self.projection = nn.Linear(2 * (hidden_size + context_size), embedding_size, bias=False)
+        self.sizes = [hidden_size, context_size] * 2
 
     def forward(self, rule: Tensor, rule_context: Context, word: Tensor, word_context: Context) -> Tensor:
         """Features R F of states R H and contexts R C."""
         states = torch.cat([rule, rule_context(), word, word_context()], dim=-1)  # R 2H+2C
         return torch.tanh(self.projection(states))  # R E
+
+    def split(self, like: Tensor) -> SplitReadout:  # noqa: ARG002
+        """The same, of states and multiplied contexts."""
+        rule, rule_context, word, word_context = self.projection.weight.split_with_sizes(self.sizes, dim=1)
+        return SplitReadout(torch.cat([rule, word], dim=1), (rule_context, word_context))
 
 
 class SequenceReadout(nn.Module):
@@ -44,10 +68,16 @@ class SequenceReadout(nn.Module):
         super().__init__()
         self.feature_size = embedding_size
         self.projection = nn.Linear(hidden_size + context_size, embedding_size, bias=False)
+        self.sizes = [hidden_size, context_size]
 
     def forward(self, hidden: Tensor, context: Tensor) -> Tensor:
         """Features R F of states R H and contexts R C."""
         return torch.tanh(self.projection(torch.cat([hidden, context], dim=-1)))  # R E
+
+    def split(self) -> SplitReadout:
+        """The same, of states and multiplied contexts."""
+        state, context = self.projection.weight.split_with_sizes(self.sizes, dim=1)
+        return SplitReadout(state, (context,))
 
 
 TREE_READOUTS: dict[str, type[PaperReadout] | type[ReleasedReadout]] = {

@@ -18,11 +18,14 @@ from trdec.model.decoder import State
 from trdec.model.dropout import NO_DROPOUT
 from trdec.model.encoder import Encoder
 from trdec.model.memory import Memory
+from trdec.model.search_memory import SearchMemory
 from trdec.model.sequence_decoder import SequenceDecoder
+from trdec.model.sequence_stepper import SequenceStepper
 from trdec.model.tree_decoder import TreeDecoder
 from trdec.model.tree_stepper import TreeStepper
 
 DECODERS: dict[str, type[TreeDecoder] | type[SequenceDecoder]] = {"tree": TreeDecoder, "sequence": SequenceDecoder}
+STEPPERS: dict[str, type[TreeStepper] | type[SequenceStepper]] = {"tree": TreeStepper, "sequence": SequenceStepper}
 
 
 @dataclass(frozen=True)
@@ -53,31 +56,31 @@ class TranslationModel(nn.Module, Generic[State]):
             self.register_parameter("output_weight", None)
         else:
             self.output_weight = nn.Parameter(torch.empty(inventory.num_actions, features))
-        self._stepper: tuple[tuple[tuple[int, int], ...], TreeStepper] | None = None
+        self._stepper: tuple[tuple[tuple[int, int], ...], TreeStepper | SequenceStepper] | None = None
         INITIALISATIONS[configuration.initialisation](self, configuration.initialisation_range)
 
-    def encode(self, source: Tensor, source_lengths: Tensor) -> Memory:
-        """The memory of sources B S of these lengths B."""
-        memory: Memory = self.decoder.prepare(self.encoder(source, source_lengths))
-        stepper = self._current_stepper()
-        return memory if stepper is None else stepper.prepare(memory)
+    def encode(self, source: Tensor, source_lengths: Tensor) -> Memory | SearchMemory:
+        """The memory of sources B S of these lengths B; without gradients, one over which steps are fast."""
+        encoded = self.encoder(source, source_lengths)
+        decoder = self.decoder if torch.is_grad_enabled() else self._current_stepper()
+        memory: Memory | SearchMemory = decoder.prepare(encoded)
+        return memory
 
-    def start(self, memory: Memory) -> State:
+    def start(self, memory: Memory | SearchMemory) -> State:
         """The decoder's state before the first step, one row a sentence."""
-        stepper = self._current_stepper() if memory.projected else None
-        state: State = (stepper or self.decoder).start(memory)
+        decoder = memory.stepper if isinstance(memory, SearchMemory) else self.decoder
+        state: State = decoder.start(memory)
         return state
 
     def step(
-        self, state: State, memory: Memory, previous: Tensor, symbols: Tensor, parents: Tensor
+        self, state: State, memory: Memory | SearchMemory, previous: Tensor, symbols: Tensor, parents: Tensor
     ) -> tuple[Tensor, State]:
         """Log-probabilities R A of the next action, and the state after it."""
-        stepper = self._current_stepper() if memory.projected else None
-        if stepper is None:
-            features, state = self.decoder.step(state, memory, previous, symbols, parents)  # R F
-            return self.softmax.log_probs(self.softmax.columns(self._output_weight()), features, symbols), state
-        features, state = stepper.step(state, memory, previous, symbols, parents)  # R F
-        return self.softmax.log_probs(stepper.output_columns, features, symbols), state
+        if isinstance(memory, SearchMemory):
+            features, state = memory.stepper.step(state, memory, previous, symbols, parents)  # R F
+            return self.softmax.log_probs(memory.stepper.output_columns, features, symbols), state
+        features, state = self.decoder.step(state, memory, previous, symbols, parents)  # R F
+        return self.softmax.log_probs(self.softmax.columns(self._output_weight()), features, symbols), state
 
     def log_probs(self, batch: Batch) -> Tensor:
         """B T: the log-probability of every gold action, 0 at padding."""
@@ -97,13 +100,12 @@ class TranslationModel(nn.Module, Generic[State]):
         )  # N
         return Loss(smoothed.sum(), packing.unpack(plain, batch.actions.shape[1]))
 
-    def _current_stepper(self) -> Any:
-        """The fast way to step, with the present weights; None while gradients are kept or there is none."""
-        if torch.is_grad_enabled() or not isinstance(self.decoder, TreeDecoder):
-            return None
+    def _current_stepper(self) -> TreeStepper | SequenceStepper:
+        """The fast way to step, with the present weights."""
         versions = tuple((p.data_ptr(), p._version) for p in self.parameters())
         if self._stepper is None or self._stepper[0] != versions:
-            self._stepper = (versions, TreeStepper(self.decoder, self.softmax.columns(self._output_weight())))
+            columns = self.softmax.aligned_columns(self._output_weight())
+            self._stepper = (versions, STEPPERS[self.configuration.decoder](self.decoder, columns))
         return self._stepper[1]
 
     def _output_weight(self) -> Tensor:

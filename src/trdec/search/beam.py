@@ -13,10 +13,8 @@ from trdec.search.effects import STEPS, Effects
 from trdec.search.hypothesis import Hypothesis, Trail
 from trdec.search.length import LengthLimits, Normalisation
 from trdec.search.protocols import SearchModel
+from trdec.search.ranking import best_continuations
 from trdec.search.walk import Constraint, Walk
-
-LEAVING = 8
-"""Sentences leave the batch when at least one in so many is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +86,9 @@ def beam_search(
 
         if bool(done.all()):
             break
-        # Live hypotheses move to the front, so that the batch is as narrow as the widest sentence needs. Sentences
-        # that are done leave when they are many: each leaving copies what was made of all the others' sources.
-        leave = done & (done.sum() * LEAVING >= len(done))  # B
-        kept = (~leave).nonzero().squeeze(1)  # B'
-        live = (live & ~done.unsqueeze(1))[kept]  # B' K
-        totals, free = totals.masked_fill(done.unsqueeze(1), -torch.inf)[kept], free[kept]
+        # Live hypotheses move to the front, so that the batch is as narrow as the widest sentence needs.
+        kept = (~done).nonzero().squeeze(1)  # B'
+        live, totals, free = live[kept], totals[kept], free[kept]  # B' K, B' K, B'
         width = int(live.sum(dim=1).max())
         order = live.long().argsort(dim=1, descending=True, stable=True)[:, :width]  # B' K'
         rows = origins[kept].gather(1, order).flatten()  # R'
@@ -106,14 +101,10 @@ def beam_search(
 
 def _best(totals: Tensor, log_probs: Tensor, free: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """B K each: row and action of the best continuations, best first, and whether there is such a one and a place."""
-    num_sentences, num_actions = len(free), log_probs.shape[1]
-    scores = (totals.to(log_probs.dtype).unsqueeze(1) + log_probs).view(num_sentences, -1)  # B K*A
-    count = min(int(free.max()), scores.shape[1])
-    best, places = scores.topk(count, dim=1)  # B K
-    width = len(log_probs) // num_sentences
-    first_rows = torch.arange(num_sentences, device=free.device).unsqueeze(1) * width  # B 1
+    count = min(int(free.max()), log_probs.numel() // len(free))
+    best, rows, actions = best_continuations(totals.to(log_probs.dtype), log_probs, len(free), count)  # B K
     valid = best.isfinite() & (torch.arange(count, device=free.device) < free.unsqueeze(1))  # B K
-    return first_rows + places // num_actions, places % num_actions, valid
+    return rows, actions, valid
 
 
 def _ends(walk: Walk, origins: Tensor, actions: Tensor) -> Tensor:

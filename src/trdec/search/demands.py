@@ -54,7 +54,7 @@ class Demands:
         if self.words is not None:
             found.append(ExactWords.of(codec.table, begins, [self.words] * len(numbers)))
         if self.word_ratio is not None:
-            counts = [max(1, round(self.word_ratio * source.num_words)) for source in sources]
+            counts = [max(1, round(self.word_ratio * len(source.words))) for source in sources]
             found.append(ExactWords.of(codec.table, begins, counts))
         return found
 

@@ -36,7 +36,7 @@ class Effects:
     counts: Tensor  # A   how many an action opens
     offsets: Tensor  # A   where they begin in `symbols`
     opens: Tensor  # A bool   whether their parent is this step (a rule) and not the parent before (a word)
-    banned: Tensor  # A bool   what is never to be written
+    banned: Tensor  # b   what is never to be written
     gains: Tensor  # A M   how much an action adds to each measure
     needs: Tensor  # Y M   how much at least completing a symbol adds to each
     needs_after: Tensor  # A M   how much at least completing what the action opens adds to each
@@ -64,7 +64,7 @@ class Effects:
             counts=torch.from_numpy(counts),
             offsets=torch.from_numpy(np.cumsum(counts) - counts),
             opens=torch.tensor([isinstance(action, ApplyRule) for action in table.actions]),
-            banned=torch.from_numpy(is_banned),
+            banned=torch.tensor(sorted(banned), dtype=torch.long),
             gains=torch.from_numpy(gains.astype(np.int64)),
             needs=torch.from_numpy(needs.astype(np.int64)),
             needs_after=torch.from_numpy(needs_after.astype(np.int64)),

@@ -66,15 +66,15 @@ class Ensemble:
                 f"{len(models)} models with {sorted(sizes)} actions."
             )
         self.num_actions = sizes.pop()
-        self._models = tuple(models)
+        self.models = tuple(models)
 
     def encode(self, source: Tensor, source_lengths: Tensor) -> EnsembleMemory:
         """What each model makes of sources B S of these lengths B."""
-        return EnsembleMemory(tuple(model.encode(source, source_lengths) for model in self._models))
+        return EnsembleMemory(tuple(model.encode(source, source_lengths) for model in self.models))
 
     def start(self, memory: EnsembleMemory) -> EnsembleState:
         """The states before the first step, one row a sentence."""
-        members = tuple(m.start(own) for m, own in zip(self._models, memory.members, strict=True))
+        members = tuple(m.start(own) for m, own in zip(self.models, memory.members, strict=True))
         here = torch.zeros_like(members[0].here)
         return EnsembleState(members, here, _Addresses(len(members), here.device))
 
@@ -86,7 +86,7 @@ class Ensemble:
         steps = [
             model.step(own_state, own_memory, previous, symbols, own_parents[:, number])
             for number, (model, own_state, own_memory) in enumerate(
-                zip(self._models, state.members, memory.members, strict=True)
+                zip(self.models, state.members, memory.members, strict=True)
             )
         ]
         log_probs = torch.stack([each for each, _ in steps]).logsumexp(dim=0) - math.log(len(steps))  # R A

@@ -50,7 +50,7 @@ def force(
     order = sorted(range(len(pairs)), key=lambda number: -len(pairs[number][1]))
     found: dict[int, Forced] = {}
     device = next(model.parameters()).device
-    for numbers in _batches(order, pairs):
+    for numbers in batches_of(order, pairs):
         batch = collate([Example(*pairs[number], sentence=number, treebank=0) for number in numbers])
         log_probs = model.log_probs(batch.to(device)).tolist()
         for number, row in zip(numbers, log_probs, strict=True):
@@ -64,7 +64,8 @@ def force(
     return [found[number] for number in range(len(pairs))]
 
 
-def _batches(order: Sequence[int], pairs: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]]) -> list[list[int]]:
+def batches_of(order: Sequence[int], pairs: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]]) -> list[list[int]]:
+    """The numbers of the pairs of each batch, in this order: as many as have at most `PLACES`, or one that has more."""
     batches: list[list[int]] = []
     filled = PLACES
     for number in order:

@@ -18,10 +18,10 @@ from trdec.search.translation import CONTROL_CHARACTERS, TOO_LONG, UNKNOWN_CHARA
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """A line as piece numbers, the end among them; a line without words has none."""
+    """A line as words and as piece numbers, the end among them; a line without words has none."""
 
     pieces: NDArray[np.int32]  # S
-    num_words: int
+    words: tuple[str, ...]
     remarks: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -34,13 +34,13 @@ def read_source(codec: Codec, text: str, longest: int | None) -> Source:
     remarks = [CONTROL_CHARACTERS] if clean.strip() != text.strip() else []
     words = codec.source_side.split(clean)
     if not words:
-        return Source(np.zeros(0, dtype=np.int32), 0, tuple(remarks))
+        return Source(np.zeros(0, dtype=np.int32), (), tuple(remarks))
     pieces = codec.encode_source_words(words)
     if longest is not None and len(pieces) - 1 > longest:
         remarks.append(TOO_LONG)
     if not pieces.all():  # 0 is the piece the model does not know
         remarks.append(UNKNOWN_CHARACTERS)
-    return Source(pieces, len(words), tuple(remarks))
+    return Source(pieces, tuple(words), tuple(remarks))
 
 
 def batches(sources: Sequence[Source], most_sentences: int, most_places: int) -> Iterator[list[int]]:

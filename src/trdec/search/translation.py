@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from trdec.data.codec import Codec
+from trdec.search.attention import Attention
 from trdec.search.hypothesis import Hypothesis
 from trdec.trees import brackets
 from trdec.trees.tree import Nonterminal
@@ -43,9 +45,8 @@ class Translation:
     """What its reader should know: the line was longer than any seen, and so on."""
     alternatives: tuple[Translation, ...] = ()
     """The next best translations, if more than one was asked for."""
-    attention: tuple[tuple[float, ...], ...] | None = None
-    """For each action, how much each source piece was looked at, if asked for."""
-    source_pieces: tuple[str, ...] = ()
+    attention: Attention | None = None
+    """How much each source piece was looked at for each action, if asked for."""
 
     @property
     def brackets(self) -> str:
@@ -64,19 +65,25 @@ class Translation:
             "actions": [action._asdict() for action in self.actions],
         }
         if self.attention is not None:
-            content |= {"source_pieces": self.source_pieces, "attention": self.attention}
+            content["attention"] = self.attention.to_json()
         if self.alternatives:
             content["alternatives"] = [other.to_json() for other in self.alternatives]
         return content
 
 
-def translation_of(codec: Codec, hypotheses: list[Hypothesis], remarks: tuple[str, ...]) -> Translation:
+def translation_of(
+    codec: Codec,
+    hypotheses: Sequence[Hypothesis],
+    remarks: tuple[str, ...],
+    attentions: Sequence[Attention] | None = None,
+) -> Translation:
     """The first hypothesis as a translation, the others as its alternatives."""
-    best, *others = (_one(codec, hypothesis, remarks) for hypothesis in hypotheses)
+    looked: Sequence[Attention | None] = attentions or [None] * len(hypotheses)
+    best, *others = (_one(codec, each, remarks, attention) for each, attention in zip(hypotheses, looked, strict=True))
     return replace(best, alternatives=tuple(others))
 
 
-def _one(codec: Codec, hypothesis: Hypothesis, remarks: tuple[str, ...]) -> Translation:
+def _one(codec: Codec, hypothesis: Hypothesis, remarks: tuple[str, ...], attention: Attention | None) -> Translation:
     decoded = codec.decode(hypothesis.actions)
     actions, kinds = codec.table.actions, codec.table.kinds
     return Translation(
@@ -90,4 +97,5 @@ def _one(codec: Codec, hypothesis: Hypothesis, remarks: tuple[str, ...]) -> Tran
         ),
         truncated=hypothesis.truncated,
         remarks=(*remarks, CUT_SHORT) if hypothesis.truncated else remarks,
+        attention=attention,
     )

@@ -90,7 +90,7 @@ class Walk:
         log_probs, state = self.model.step(
             self.state, self.memory, self.previous, self.frontiers.symbols, self.frontiers.parents
         )  # R A
-        log_probs.masked_fill_(self.effects.banned, -torch.inf)
+        log_probs.index_fill_(1, self.effects.banned, -torch.inf)
         for constraint in self.constraints:
             log_probs = _without(log_probs, constraint.forbidden(self))
         needs_below = self.frontiers.needs_below  # R M

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -42,6 +43,84 @@ def test_json_has_trees_scores_and_alternatives(model: Path, lines: list[str]) -
     assert first["log_prob"] == pytest.approx(sum(action["log_prob"] for action in first["actions"]))
     assert {action["kind"] for action in first["actions"]} == {"rule", "word", "eop", "eos"}
     assert empty["text"] == ""
+
+
+def test_json_has_attention_that_adds_up_unless_it_is_left_out(model: Path, lines: list[str]) -> None:
+    result = run(translate, model, "--format", "json", "--n-best", 2, stdin=f"{lines[1]}\n\n")
+    first, empty = (json.loads(line) for line in result.stdout.splitlines())
+    for one in (first, *first["alternatives"]):
+        looked = one["attention"]
+        assert looked["source"][-1] == "<eos>"
+        assert "".join(looked["source"][:-1]).replace("▁", " ").strip() == lines[1]
+        assert {row["rnn"] for row in looked["rows"]} == {"rule", "word"}
+        for row in looked["rows"]:
+            assert len(row["weights"]) == len(looked["source"])
+            assert round(sum(row["weights"]), 9) == 1
+            assert (row["text"], row["kind"]) == tuple(one["actions"][row["action"]][key] for key in ("text", "kind"))
+        spelt = ["".join(one["actions"][number]["text"] for number in word) for word in looked["words"]]
+        assert [word.removeprefix("▁") for word in spelt] == one["text"].split()
+    assert "attention" not in empty
+    without = run(translate, model, "--format", "json", "--n-best", 2, "--no-attention", stdin=f"{lines[1]}\n\n")
+    for one in (first, *first["alternatives"]):
+        del one["attention"]
+    assert [json.loads(line) for line in without.stdout.splitlines()] == [first, empty]
+
+
+def test_pictures_and_heatmaps_are_written_beside_the_translations(
+    model: Path, lines: list[str], tmp_path: Path
+) -> None:
+    folder, page, table = tmp_path / "new" / "pictures", tmp_path / "page.html", tmp_path / "table.jsonl"
+    text = f"{lines[1]}\n\n{lines[0]}\n"
+    folder.mkdir(parents=True)
+    (folder / "0001.svg").write_text("an earlier picture")
+    (folder / "notes.txt").write_text("not ours")
+    drawn = run(translate, model, "--draw", folder, "--attention", page, stdin=text)
+    assert drawn.stdout == run(translate, model, "--attention", table, stdin=text).stdout
+    assert sorted(path.name for path in folder.iterdir()) == ["0001.svg", "0002.svg", "0003.svg", "notes.txt"]
+    assert (folder / "notes.txt").read_text() == "not ours"
+    pictures = [ElementTree.parse(folder / f"000{number}.svg").getroot() for number in (1, 2, 3)]
+    words = [[t.text for t in p.iter() if t.attrib.get("class") == "word"] for p in pictures]
+    assert [" ".join(names) for names in words] == drawn.stdout.splitlines()
+    assert [p.find("{*}title") is None for p in pictures] == [False, True, False]
+    assert page.read_text().count("<table>") == 2
+    assert page.read_text().endswith("</html>\n")
+    rows = [json.loads(line) for line in table.read_text().splitlines()]
+    assert [row["text"] for row in rows] == drawn.stdout.splitlines()
+    assert rows[1] == {"text": "", "source": [], "words": [], "rows": []}
+    assert rows[0]["rows"][0]["text"] == "ROOT -> S"
+
+
+def test_a_page_of_heatmaps_is_whole_even_if_a_line_is_bad(model: Path, lines: list[str], tmp_path: Path) -> None:
+    result = run(translate, model, "--attention", tmp_path / "a.html", stdin=f"{lines[1]}\n".encode() + b"caf\xe9\n")
+    assert "EncodingError" in result.stderr
+    page = (tmp_path / "a.html").read_text()
+    assert page.count("<table>") == 1
+    assert page.endswith("</html>\n")
+
+
+def test_where_pictures_and_attention_cannot_go_is_said_at_once(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("precious")
+    result = run(translate, model, "--draw", tmp_path / "file")
+    assert (
+        result.stderr
+        == f"FileError: {tmp_path / 'file'}: expected a directory for pictures, found a file. Name another.\n"
+    )
+    result = run(translate, model, "--draw", tmp_path / "file" / "below")
+    assert result.stderr == f"FileError: {tmp_path / 'file' / 'below'}: cannot be made: Not a directory.\n"
+    assert (tmp_path / "file").read_text() == "precious"
+    for name, found in (("a.png", "'.png'"), ("attention", "no ending")):
+        result = run(translate, "no model is looked for", "--attention", name)
+        assert result.stderr == (
+            f"UsageError: {name}: expected a name that ends in .html, for a page of heatmaps, or in .jsonl, for JSON "
+            f"lines; found {found}.\n"
+        )
+    result = run(translate, model, "--attention", tmp_path / "none" / "a.html")
+    assert (
+        result.stderr == f"FileError: {tmp_path / 'none' / 'a.html'}: cannot be written: No such file or directory.\n"
+    )
+    for option in ("--draw", "--attention"):
+        result = run(translate, model, "--no-attention", option, tmp_path / "a.html")
+        assert result.stderr == "UsageError: --no-attention leaves out what --attention and --draw show. Choose one.\n"
 
 
 def test_several_translations_need_json(model: Path) -> None:

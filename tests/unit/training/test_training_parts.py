@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny_training import KINDS, TinyBatches, TinyModel
+from tiny_training import KINDS, TinyBatch, TinyBatches, TinyLoss, TinyModel
 from torch import nn
 
 from trdec.errors import CheckpointError, TrainingError
@@ -162,6 +162,22 @@ def test_evaluating_leaves_randomness_and_dropout_as_they_were() -> None:
     assert torch.equal(torch.get_rng_state(), before)
     assert model.training
     assert evaluate(model, TinyBatches(5), Kinds(KINDS)).loss == one.loss
+
+
+class _Drawing(TinyModel):
+    """A model that draws random numbers whether it is trained or measured."""
+
+    def loss(self, batch: TinyBatch, label_smoothing: float) -> TinyLoss:
+        torch.rand(3)
+        return super().loss(batch, label_smoothing)
+
+
+def test_evaluating_uses_up_no_randomness_even_if_the_model_draws() -> None:
+    """What a training draws next must not depend on how often it looked at dev."""
+    model = _Drawing()
+    before = torch.get_rng_state()
+    evaluate(model, TinyBatches(5), Kinds(KINDS))
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_a_stream_goes_through_the_plans_of_all_epochs() -> None:

@@ -11,7 +11,7 @@ import strategies
 from trdec.trees.brackets import parse
 from trdec.trees.branching import right_branching
 from trdec.trees.drawing import draw, outline, spread, spread_width
-from trdec.trees.svg import svg
+from trdec.trees.svg import tree_svg
 from trdec.trees.transform import rooted
 from trdec.trees.tree import Nonterminal, labels, words
 
@@ -60,13 +60,13 @@ def test_a_drawing_has_every_word_and_label_and_keeps_to_its_width(tree: Nonterm
 
 @given(strategies.trees())
 def test_a_picture_is_well_formed_and_names_every_node(tree: Nonterminal) -> None:
-    picture = ElementTree.fromstring(svg(tree))
+    picture = ElementTree.fromstring(tree_svg(tree))
     texts = [element for element in picture.iter() if element.tag.endswith("text")]
     assert sorted(element.text or "" for element in texts) == sorted([*words(tree), *labels(tree)])
 
 
 def test_words_of_a_picture_stand_left_to_right() -> None:
-    picture = ElementTree.fromstring(svg(parse("(ROOT (A one two) three (B (C four) five))")))
+    picture = ElementTree.fromstring(tree_svg(parse("(ROOT (A one two) three (B (C four) five))")))
     places = {element.text: float(element.attrib["x"]) for element in picture.iter() if element.tag.endswith("text")}
     assert sorted(["one", "two", "three", "four", "five"], key=lambda word: places[word]) == [
         "one",
@@ -80,7 +80,7 @@ def test_words_of_a_picture_stand_left_to_right() -> None:
 def test_a_deep_tree_can_be_outlined_and_pictured() -> None:
     tree = rooted(right_branching([str(number) for number in range(2000)]))
     assert sum(1 for _ in draw(tree, width=80)) == 2000 * 2 - 2  # the last two words share a line
-    assert svg(tree).count("<text ") == 4000
+    assert tree_svg(tree).count("<text ") == 4000
 
 
 def test_an_empty_tree_is_drawn_as_its_label() -> None:

@@ -1,0 +1,107 @@
+"""Where a translation looked while it was written, as a person reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from trdec.trees.transform import WORD_START
+from trdec.trees.tree import Nonterminal, Terminal
+
+END = "<eos>"
+"""How the end of the source, which a model reads as its last piece, is shown."""
+
+PARTS = 10_000
+"""JSON has weights in so many parts of 1."""
+
+
+class AttentionRow(NamedTuple):
+    """What one RNN looked at when an action was chosen."""
+
+    action: int
+    """The action's number among those of the translation, from 0."""
+    text: str
+    kind: str
+    rnn: str
+    """`rule`, at every action, and `word`, where a word may follow; `sequence` where there is but one RNN."""
+    weights: tuple[float, ...]
+    """The share of each source piece; they add up to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """What was looked at for each action of a translation; an ensemble's is the mean of its models'."""
+
+    source: tuple[str, ...]
+    """The pieces of the source, its end last."""
+    rows: tuple[AttentionRow, ...]
+    """In the order of the actions; where two RNNs looked, the rule RNN's row is the first."""
+    words: tuple[tuple[int, ...], ...]
+    """For each word of the tree, the numbers of the actions that wrote it: several if it has several pieces."""
+
+    @property
+    def rnns(self) -> tuple[str, ...]:
+        """The names of the RNNs that looked."""
+        return tuple(dict.fromkeys(row.rnn for row in self.rows))
+
+    def of_words(self) -> list[list[AttentionRow]]:
+        """For each word of the tree, what was looked at for each of its pieces, by the RNN that writes words."""
+        writers = {row.action: row for row in self.rows if row.kind == "word"}  # the word RNN's row is the later
+        return [[writers[number] for number in numbers] for numbers in self.words]
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, as JSON has it: weights have four digits, and still add up to 1."""
+        rows = [{**row._asdict(), "weights": rounded(row.weights)} for row in self.rows]
+        return {"source": list(self.source), "words": [list(numbers) for numbers in self.words], "rows": rows}
+
+
+NOTHING = Attention((), (), ())
+"""What is looked at for an empty line."""
+
+
+def rounded(weights: Sequence[float]) -> list[float]:
+    """The weights in whole parts of 1: each rounded down or up, and those up that have the largest remainders."""
+    total = sum(weights)
+    exact = [weight * PARTS / total for weight in weights]
+    parts = [int(part) for part in exact]
+    by_remainder = sorted(range(len(exact)), key=lambda number: parts[number] - exact[number])
+    for number in by_remainder[: PARTS - sum(parts)]:
+        parts[number] += 1
+    return [part / PARTS for part in parts]
+
+
+def actions_of_words(pieces: Nonterminal, kinds: Iterable[str]) -> tuple[tuple[int, ...], ...]:
+    """For each word that `desegment` makes of a tree over pieces, the numbers of the actions that wrote it."""
+    numbers = iter([number for number, kind in enumerate(kinds) if kind == "word"])
+    found: list[tuple[int, ...]] = []
+    for run in _runs(pieces):
+        words: list[list[tuple[int, str]]] = []
+        for piece in run:
+            if not words or piece.startswith(WORD_START):
+                words.append([])
+            words[-1].append((next(numbers), piece))
+        # A mark of a beginning that nothing follows spells no word.
+        spelt = [word for word in words if "".join(piece for _, piece in word) != WORD_START]
+        found.extend(tuple(number for number, _ in word) for word in spelt)
+    return tuple(found)
+
+
+def _runs(tree: Nonterminal) -> list[list[str]]:
+    """The terminals that stand side by side under a node, run by run, left to right."""
+    runs: list[list[str]] = []
+    stack: list[list[str] | Nonterminal] = [tree]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, list):
+            runs.append(item)
+            continue
+        parts: list[list[str] | Nonterminal] = []
+        for is_word, children in groupby(item.children, lambda child: isinstance(child, Terminal)):
+            if is_word:
+                parts.append([child.word for child in children if isinstance(child, Terminal)])
+            else:
+                parts.extend(child for child in children if isinstance(child, Nonterminal))
+        stack.extend(reversed(parts))
+    return runs
