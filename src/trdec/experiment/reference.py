@@ -14,13 +14,13 @@ _HEAD = """\
 every system with every seed, translates, scores, and writes a report.
 
 ```
-trdec experiment configs/experiments/toy.yaml --jobs 2                # all eight systems, two seeds, a quarter of an hour
-trdec experiment configs/experiments/or-en.yaml --scale small         # another size that the file describes
-trdec experiment configs/experiments/or-en.yaml --dry-run             # the commands, and how long they would take
+trdec experiment configs/experiments/toy.yaml --jobs 2           # eight systems, two seeds, a quarter of an hour
+trdec experiment configs/experiments/or-en.yaml --scale small    # another size that the file describes
+trdec experiment configs/experiments/or-en.yaml --dry-run        # the commands, and how long they would take
 ```
 
-An experiment is a training recipe (see [the configuration](configuration.md)), a list of systems, a list of seeds and what
-changes in the recipe for all of them:
+An experiment is a training recipe (see [the configuration](configuration.md)), a list of systems, a list of seeds and
+what changes in the recipe for all of them:
 
 ```yaml
 title: Which tree helps on my corpus?
@@ -34,19 +34,19 @@ changes: {batches.batch_type: sentences, batches.batch_size: 32}
 ```
 
 * **Side by side.** `--jobs N` runs N trainings at a time, one thread each.
-* **Resumable.** Run the same command again, also after `kill -9`: finished runs are skipped, unfinished ones go on from
-  their last checkpoint, and the report is the same as if nothing had happened. A stage is done again only if its data, its
-  configuration or its weights changed.
+* **Resumable.** Run the same command again, also after `kill -9`: finished runs are skipped, unfinished ones go on
+  from their last checkpoint, and the report is the same as if nothing had happened. A stage is done again only if its
+  data, its configuration or its weights changed.
 * **Failures.** A run that fails does not stop the others; it is listed at the end and in the report, and the command
   ends with 1.
-* **Fair.** All systems get the same updates, batches, sizes and rates. Count batches in sentences, as the recipes do, and
-  every system sees the same number of sentence pairs. `trdec-binary` has each pair twice among its examples, once a tree
-  version; the budget is in updates, so it sees as many pairs as the others and each tree half as often.
+* **Fair.** All systems get the same updates, batches, sizes and rates. Count batches in sentences, as the recipes do,
+  and every system sees the same number of sentence pairs. `trdec-binary` has each pair twice among its examples, once
+  a tree version; the budget is in updates, so it sees as many pairs as the others and each tree half as often.
   The report says what each system was given.
-* **The report** (`report.md`, `report.html`, `report.json` in the output): BLEU and chrF++ with deviations over seeds and
-  significance against the first system, gains by length and the histogram of lengths (the paper's figures 4 and 5),
-  training curves, size and speed, sample translations with their trees, and every command and version. How scores are made
-  is told in [evaluation](evaluation.md).
+* **The report** (`report.md`, `report.html`, `report.json` in the output): BLEU and chrF++ with deviations over seeds
+  and significance against the first system, gains by length and the histogram of lengths (the paper's figures 4 and
+  5), training curves, size and speed, sample translations with their trees, and every command and version. How scores
+  are made is told in [evaluation](evaluation.md).
 
 This page is generated: `python -m trdec.experiment.reference > docs/experiments.md`.
 """
