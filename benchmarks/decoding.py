@@ -70,17 +70,17 @@ class SameKinds:
         return self._others.index_select(0, due)  # R A
 
 
-def load(folder: Path, name: str, hidden_size: int) -> Work:
-    """or-en dev, and a random network of the sizes that the paper used."""
+def load(folder: Path, name: str, hidden_size: int, times: int = 1) -> Work:
+    """or-en dev, each line so many times over, and a random network of the sizes that the paper used."""
     source, target_pieces = Subwords.load(folder / "orm.spm.model"), Subwords.load(folder / "eng.spm.model")
     numbers = {piece: number for number, piece in enumerate(source.pieces)}
-    lines = (folder / "dev.orm").read_text(encoding="utf-8").splitlines()
+    lines = _lines(folder / "dev.orm", times)
     end = len(source.pieces)
     pieces = [[*(numbers.get(piece, 0) for piece in source.split_text(line)), end] for line in lines]
     sources = [
         Source(np.array(row, dtype=np.int32), tuple(line.split()), ()) for row, line in zip(pieces, lines, strict=True)
     ]
-    sentences = [line.split() for line in (folder / "dev.eng").read_text(encoding="utf-8").splitlines()]
+    sentences = [line.split() for line in _lines(folder / "dev.eng", times)]
     trees: list[Nonterminal] = [segment(rooted(version_1(words)), target_pieces.split) for words in sentences]
     if name == "trdec-wrapped":
         trees = [segment(wrap_words(rooted(version_1(words))), target_pieces.split) for words in sentences]
@@ -107,6 +107,10 @@ def load(folder: Path, name: str, hidden_size: int) -> Work:
     kinds = [[ids[table.number(action)] for action in target.linearise(tree)] for tree in trees]
     unknown = table.actions.index(next(a for a in table.actions if str(a) == UNKNOWN))
     return Work(sources, kinds, model, Effects.of(target, table, [unknown]), torch.tensor(ids))
+
+
+def _lines(path: Path, times: int) -> list[str]:
+    return [" ".join([line] * times) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def measure(work: Work, name: str, beam_size: int, rows: int, most: int) -> dict[str, object]:
@@ -137,8 +141,20 @@ def measure(work: Work, name: str, beam_size: int, rows: int, most: int) -> dict
         "matrix_product_gflops": round(rate, 1),
         "sentences_per_second_at_140_gflops": round(count / elapsed / rate * REFERENCE_RATE, 2),
         "sentences_per_cpu_second": round(count / cpu, 2),
+        "microseconds_per_hypothesis_and_action_cpu": round(cpu / (actions * beam_size) * 1e6, 1),
         "peak_memory_gb": round(peak_memory(), 2),
     }
+
+
+def growth(folder: Path, name: str, hidden_size: int) -> None:
+    """Print the cost of a hypothesis and action in longer sentences and in wider beams, for batches of equal size."""
+    for times in (1, 2, 4, 8):
+        work = load(folder, name, hidden_size, times)
+        print(json.dumps({"length": f"{times} x dev", **measure(work, name, 5, 80, 16)}), flush=True)
+    work = load(folder, name, hidden_size)
+    for beam_size in (5, 15, 45):
+        most = max(6, 90 // beam_size)
+        print(json.dumps({"beam": beam_size, **measure(work, name, beam_size, 270, most)}), flush=True)
 
 
 def main() -> None:
@@ -151,8 +167,13 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=358, help="at most; beam 45 takes a tenth of them")
     parser.add_argument("--hidden-size", type=int, default=512)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--growth", action="store_true", help="measure how cost grows with sentences and the beam")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
+    if arguments.growth:
+        for name in arguments.system:
+            growth(arguments.data, name, arguments.hidden_size)
+        return
     for name in arguments.system:
         work = load(arguments.data, name, arguments.hidden_size)
         for beam_size in arguments.beam_size:

@@ -46,14 +46,16 @@ def gain_by_length(comparison: Comparison) -> str:
 
     def draw(axes: Any) -> None:
         first, *others = comparison.systems
-        positions = range(len(comparison.buckets))
+        shown = [number for number, bucket in enumerate(comparison.buckets) if bucket.sentences]
+        positions = range(len(shown))
         axes.axhline(0, color=_INK, linewidth=1)
         for style, row in zip(styles(1), others, strict=False):
-            gains = [math.nan if gain is None else gain for gain in row.gains]
+            gains = [math.nan if (gain := row.gains[number]) is None else gain for number in shown]
             axes.plot(positions, gains, label=_plain(row.name), **style)
-        labels = [f"{bucket.label}\nn = {len(bucket.sentences):,}" for bucket in comparison.buckets]
+        buckets = [comparison.buckets[number] for number in shown]
+        labels = [f"{bucket.label}\nn = {len(bucket.sentences):,}" for bucket in buckets]
         axes.set_xticks(positions, labels)
-        axes.set_xlim(-0.4, len(comparison.buckets) - 0.6)
+        axes.set_xlim(-0.4, len(shown) - 0.6)
         axes.set(xlabel="words in the reference", ylabel=f"BLEU gain over {_plain(first.name)}")
 
     return picture("gain", "BLEU gain over the first system by length of the reference", draw)

@@ -42,6 +42,10 @@ tbody tr:hover { background: var(--band); }
 td strong { color: var(--accent); }
 .note { color: var(--quiet); font-size: 0.92rem; margin: 0.35rem 0; max-width: 60rem; }
 code { font: 0.88em ui-monospace, "SF Mono", Menlo, Consolas, monospace; overflow-wrap: anywhere; }
+pre {
+  font: 0.82rem/1.6 ui-monospace, "SF Mono", Menlo, Consolas, monospace; background: var(--band);
+  padding: 0.8rem 1rem; border-radius: 0.4rem; white-space: pre-wrap; overflow-wrap: anywhere;
+}
 dl { margin: 0; }
 dt { color: var(--quiet); font-size: 0.92rem; }
 dd { margin: 0 0 0.6rem; overflow-wrap: anywhere; }

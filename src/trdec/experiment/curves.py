@@ -14,6 +14,8 @@ KIND = "word"
 def training_curves(results: Results) -> str:
     """Dev perplexity of subwords over updates: a line for each seed, a colour for each system."""
 
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     def draw(axes: Any) -> None:
         for style, system in zip(styles(), results.systems(), strict=False):
             for number, result in enumerate(results.of(system)):
@@ -23,5 +25,8 @@ def training_curves(results: Results) -> str:
                 updates, values = [update for update, _ in known], [value for _, value in known]
                 axes.plot(updates, values, label=label, **{**style, "linewidth": 1.3, "markersize": 4})
         axes.set(xlabel="updates", ylabel="dev perplexity of subwords", yscale="log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter("{x:g}")  # 20, not a power of ten
+        axes.yaxis.set_minor_formatter(NullFormatter())
 
     return picture("curves", "Dev perplexity of subwords over updates", draw)
