@@ -158,7 +158,13 @@ def test_a_dry_run_shows_commands_and_a_time_and_writes_nothing(tmp_path: Path, 
 
 def _start(file: Path, output: Path) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "trdec.cli.main", "experiment", str(file), f"output={output}", "--jobs", "2"]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    return subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background ignore it
+    )
 
 
 def test_interrupted_it_says_how_to_go_on(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_conversions_can_be_piped_into_pictures(trdec: Run, tmp_path: Path) -> N
     picture = (tmp_path / "tree.svg").read_text()
     assert picture.startswith("<svg ")
     assert picture.count("<text ") == 5
-    assert picture.count("<line ") == 4
+    assert picture.count("<path ") == 4
 
 
 def test_transforms_are_options(trdec: Run) -> None:

@@ -26,7 +26,7 @@ def trained() -> Path:
     """The directory of a small model that learnt three toy sentences and their constituency trees by heart."""
     folder = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, folder)
-    return make_model(folder, "trdec-con", updates=70, sentences=3)
+    return make_model(folder, "trdec-con", updates=120, sentences=3)
 
 
 def make_model(folder: Path, system: str, updates: int = 0, sentences: int = 8) -> Path:

@@ -294,7 +294,8 @@ def test_the_log_has_what_is_promised(uninterrupted: Path) -> None:
     assert [row["update"] for row in rows if row["event"] == "dev"] == [4, 8, 12, 16, 20]
     speed = {"words_per_second", "actions_per_second", "seconds"}
     assert set(train[0]) == speed | {
-        *("event", "update", "epoch", "loss", "perplexity", "learning_rate", "gradient_norm", "skipped")
+        *("event", "update", "epoch", "sentences", "actions"),
+        *("loss", "perplexity", "learning_rate", "gradient_norm", "skipped"),
     }
     assert set(train[0]["perplexity"]) == {"all", "rule", "word", "eop", "eos"}
     assert train[-1]["epoch"] == 4  # of 4 batches each
