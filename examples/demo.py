@@ -44,7 +44,7 @@ def main() -> int:
     show_scores(report)
     print(f"5. The whole report, with plots and trees: {FOLDER / 'report.html'}\n")
     print("Try next (after `source .venv/bin/activate`):")
-    print(f"   trdec translate {FOLDER}/runs/trdec-binary-1/model --trees - < {FOLDER}/toy/test.vel | head")
+    print(f"   trdec translate {FOLDER}/runs/trdec-binary-1/model --input {FOLDER}/toy/test.vel --draw demo/drawings")
     print(f"   trdec trees show {FOLDER}/toy/train.en.con --first 1")
     print("   trdec experiment configs/experiments/toy.yaml     # all eight systems of the paper, a quarter of an hour")
     print("   your own corpus: docs/tutorial.md")
