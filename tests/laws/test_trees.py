@@ -100,6 +100,21 @@ def _letters(word: str) -> list[str]:
     return ["▁" + word[0], *word[1:]]
 
 
+PIECES = st.lists(st.sampled_from(["▁", "▁a", "b", "▁cd"]), min_size=1, max_size=4)
+
+
+@given(st.recursive(PIECES, lambda inner: st.lists(inner, min_size=1, max_size=3), max_leaves=8))
+def test_whatever_subwords_a_model_writes_its_tree_of_words_can_be_read_back(shape: list[object]) -> None:
+    def tree_of(part: list[object]) -> Nonterminal:
+        return Nonterminal("X", tuple(Terminal(inner) if isinstance(inner, str) else tree_of(inner) for inner in part))
+
+    tree = desegment(Nonterminal("ROOT", (tree_of(shape),)))
+    if tree.children:
+        assert brackets.parse(brackets.write(tree)) == tree
+    else:
+        assert not words(tree)
+
+
 @given(strategies.trees(word=strategies.plain_words))
 def test_desegmenting_undoes_segmenting(tree: Nonterminal) -> None:
     segmented = segment(tree, _letters)

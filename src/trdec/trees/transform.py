@@ -86,14 +86,15 @@ def segment(tree: Nonterminal, split: Callable[[str], Sequence[str]]) -> Nonterm
 def desegment(tree: Nonterminal) -> Nonterminal:
     """The tree with side-by-side subwords joined to words again: undoes `segment`.
 
-    A subword that starts no word but comes first in its node (a model may write that) is a word of its own.
+    A subword that starts no word but comes first in its node (a model may write that) is a word of its own. A node
+    whose subwords have no letters (a model may write that too) has no words, and is left out.
     """
 
     def join(node: Nonterminal, children: list[Tree]) -> Tree:
         joined: list[Tree] = []
         for is_word, run in groupby(children, lambda child: isinstance(child, Terminal)):
             if not is_word:
-                joined.extend(run)
+                joined.extend(child for child in run if isinstance(child, Nonterminal) and child.children)
                 continue
             pieces = [child.word for child in run if isinstance(child, Terminal)]
             text = "".join(pieces).removeprefix(WORD_START)
