@@ -25,16 +25,20 @@ Sentences = Callable[[Any, Sequence[str]], list[list[Any]]]
 """From a pipeline and sentences of ours to stanza's sentences for each, which are several where it split one."""
 
 
-class StanzaDependencyParser:
-    """A stanza pipeline that finds heads."""
-
-    format_name = "conllu"
-    without_tree = dependencies.WITHOUT_TREE
+class _StanzaParser:
+    """A stanza pipeline, its name, and how it is given sentences."""
 
     def __init__(self, pipeline: Any, identity: str, sentences: Sentences) -> None:
         self.identity = identity
         self._pipeline = pipeline
         self._sentences = sentences
+
+
+class StanzaDependencyParser(_StanzaParser):
+    """A stanza pipeline that finds heads."""
+
+    format_name = "conllu"
+    without_tree = dependencies.WITHOUT_TREE
 
     def parse(self, sentences: Sequence[str]) -> list[str]:
         """The CoNLL-U entry of each sentence."""
@@ -45,16 +49,11 @@ class StanzaDependencyParser:
         ]
 
 
-class StanzaConstituencyParser:
+class StanzaConstituencyParser(_StanzaParser):
     """A stanza pipeline that finds phrases."""
 
     format_name = "brackets"
     without_tree = f"{brackets.NO_TREE}\n"
-
-    def __init__(self, pipeline: Any, identity: str, sentences: Sentences) -> None:
-        self.identity = identity
-        self._pipeline = pipeline
-        self._sentences = sentences
 
     def parse(self, sentences: Sequence[str]) -> list[str]:
         """The bracketed tree of each sentence."""

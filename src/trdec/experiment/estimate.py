@@ -23,7 +23,6 @@ LINES = 400
 """Of each training file, as much as is tried out."""
 
 UPDATES = 6
-NO_TREE = "(())"
 SENTENCES = 20
 """Of the test text, as much as is translated on trial. An untrained model writes much: this errs upwards."""
 
@@ -93,7 +92,7 @@ def _shorten(corpus: CorpusConfiguration, origin: Path, folder: Path) -> None:
             _write(folder / path.relative_to(origin), (line.text for line in islice(read_lines(path), LINES)))
     if corpus.constituency is not None:
         entries = islice(treebank.read("penn", corpus.constituency, None), LINES)
-        trees = (NO_TREE if entry.tree is None else brackets.write(entry.tree) for entry in entries)
+        trees = (brackets.NO_TREE if entry.tree is None else brackets.write(entry.tree) for entry in entries)
         _write(folder / corpus.constituency.relative_to(origin), trees)
     if corpus.dependency is not None:
         _write(folder / corpus.dependency.relative_to(origin), _first_sentences(corpus.dependency))
