@@ -46,7 +46,7 @@ def main() -> int:
     print("Try next (after `source .venv/bin/activate`):")
     print(f"   trdec translate {FOLDER}/runs/trdec-binary-1/model --input {FOLDER}/toy/test.vel --draw demo/drawings")
     print(f"   trdec trees show {FOLDER}/toy/train.en.con --first 1")
-    print("   trdec experiment configs/experiments/toy.yaml     # all eight systems of the paper, a quarter of an hour")
+    print("   trdec experiment configs/experiments/toy.yaml     # all eight systems of the paper")
     print("   your own corpus: docs/tutorial.md")
     return 0
 

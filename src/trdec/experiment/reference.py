@@ -14,7 +14,7 @@ _HEAD = """\
 every system with every seed, translates, scores, and writes a report.
 
 ```
-trdec experiment configs/experiments/toy.yaml --jobs 2           # eight systems, two seeds, a quarter of an hour
+trdec experiment configs/experiments/toy.yaml --jobs 2           # eight systems, two seeds, a report
 trdec experiment configs/experiments/or-en.yaml --scale small    # another size that the file describes
 trdec experiment configs/experiments/or-en.yaml --dry-run        # the commands, and how long they would take
 ```
