@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from trdec.errors import UsageError
-from trdec.search.effects import PIECES, RULES, STEPS, WORDS
-from trdec.search.length import NO_LIMIT, Bounds
+from trdec.search.effects import MEASURES, PIECES, RULES, WORDS
 from trdec.search.walk import Walk
 from trdec.targets.actions import ApplyRule, EmitWord
 from trdec.targets.table import ActionTable
@@ -41,8 +40,13 @@ class Prefix:
         is_piece = torch.tensor([isinstance(action, EmitWord) for action in table.actions])
         return cls(pieces, torch.tensor([len(row) for row in rows]), is_piece, begins)
 
+    @property
+    def least(self) -> Tensor:
+        """B M: the pieces given."""
+        return _only(PIECES, self.lengths)
+
     def forbidden(self, walk: Walk) -> Tensor | None:
-        """R A: other pieces than the one due; the end before all are written."""
+        """R A: other pieces than the one due."""
         sentences, written = walk.row_sentences(), walk.used[:, PIECES]  # R
         lengths = self.lengths[sentences]  # R
         if not bool((written <= lengths).any()) or not self.pieces.shape[1]:
@@ -51,10 +55,7 @@ class Prefix:
         numbers = torch.arange(len(self.is_piece))
         inside, at_end = (written < lengths).unsqueeze(1), ((written == lengths) & (lengths > 0)).unsqueeze(1)
         wrong = self.is_piece & (numbers != due.unsqueeze(1))  # R A
-        left = (lengths - written).unsqueeze(1)  # R 1
-        needs = walk.frontiers.needs_below[:, STEPS].unsqueeze(1) + walk.effects.needs_after[:, STEPS]  # R A
-        ends = (needs <= walk.effects.closed) & (left > walk.effects.gains[:, PIECES])  # R A
-        return (inside & (wrong | ends)) | (at_end & self.is_piece & ~self.begins)
+        return (inside & wrong) | (at_end & self.is_piece & ~self.begins)
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,11 @@ class Skeleton:
 
     rules: Tensor  # B N   action numbers, padded with ANY
     is_rule: Tensor  # A bool
+
+    @property
+    def least(self) -> None:
+        """Nothing: a derivation cannot end before its rules are applied."""
+        return
 
     @classmethod
     def of(cls, table: ActionTable, skeletons: Sequence[Sequence[ApplyRule]]) -> Skeleton:
@@ -89,9 +95,9 @@ class Skeleton:
 class ExactWords:
     """Each sentence has a given number of words, however many pieces they have and whatever its tree."""
 
-    bounds: Bounds
-    begins: Tensor  # A bool
+    counts: Tensor  # B
     is_piece: Tensor  # A bool
+    begins: Tensor  # A bool
     bare: Tensor  # A bool   the piece that begins a word and has none of its letters
     fresh: Tensor  # Y bool   where a phrase has no word yet, and so must begin one
 
@@ -100,23 +106,28 @@ class ExactWords:
         """The numbers of words."""
         if "mark" in table.kinds:
             raise UsageError("this system writes marks between words, so their number cannot be given.")
-        low = torch.zeros(len(counts), RULES + 1, dtype=torch.long)  # B M
-        high = torch.full_like(low, NO_LIMIT)
-        low[:, WORDS] = high[:, WORDS] = torch.tensor(counts)
         is_piece = torch.tensor([isinstance(action, EmitWord) for action in table.actions])
         fresh = torch.tensor([symbol == PRE for symbol in table.symbols])
         bare = torch.tensor([action == EmitWord(WORD_START) for action in table.actions])
-        return cls(Bounds(low, high), begins, is_piece, bare, fresh)
+        return cls(torch.tensor(counts), is_piece, begins, bare, fresh)
 
-    def forbidden(self, walk: Walk) -> Tensor | None:
-        """R A: what would make too many words, or an end with too few."""
-        bounds, needs_below = self.bounds.select(walk.sentences), walk.frontiers.needs_below
+    @property
+    def least(self) -> Tensor:
+        """B M: the words asked for."""
+        return _only(WORDS, self.counts)
+
+    def forbidden(self, walk: Walk) -> Tensor:
+        """R A: what would make too many words, and pieces that continue a word where none is begun."""
+        used, needs_below, effects = walk.used, walk.frontiers.needs_below, walk.effects
         # The first piece of all begins a word too, wherever it stands.
-        fresh = self.fresh[walk.frontiers.symbols] | (walk.used[:, PIECES] == 0)  # R
-        forbidden = self.bare | (fresh.unsqueeze(1) & self.is_piece & ~self.begins)  # R A
-        for more in (
-            bounds.too_long(walk.effects, walk.used, needs_below),
-            bounds.too_short(walk.effects, walk.used, needs_below),
-        ):
-            forbidden = forbidden if more is None else forbidden | more
-        return forbidden
+        fresh = self.fresh[walk.frontiers.symbols] | (used[:, PIECES] == 0)  # R
+        room = self.counts[walk.row_sentences()] - used[:, WORDS] - needs_below[:, WORDS]  # R
+        too_many = (effects.gains + effects.needs_after)[:, WORDS] > room.unsqueeze(1)  # R A
+        return self.bare | too_many | (fresh.unsqueeze(1) & self.is_piece & ~self.begins)
+
+
+def _only(measure: int, amounts: Tensor) -> Tensor:
+    """B M: amounts B of one measure, and nothing of the others."""
+    amounts_by_measure = amounts.new_zeros(len(amounts), MEASURES)  # B M
+    amounts_by_measure[:, measure] = amounts
+    return amounts_by_measure

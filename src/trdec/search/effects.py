@@ -17,7 +17,8 @@ from trdec.targets.target import Target
 from trdec.trees.transform import WORD_START
 from trdec.trees.tree import PRE
 
-STEPS, PIECES, WORDS, RULES = range(4)
+MEASURES = 4
+STEPS, PIECES, WORDS, RULES = range(MEASURES)
 """The measures of a derivation: its actions; among them the words or subwords, those that begin a word, the rules."""
 
 UNREACHABLE = 1e9

@@ -88,15 +88,28 @@ class Bounds:
         """These sentences in this order."""
         return Bounds(self.low[sentences], self.high[sentences])
 
+    def at_least(self, low: Tensor) -> Bounds:
+        """The same, but with at least so much B M of each measure."""
+        return Bounds(torch.maximum(self.low, low), self.high)
+
     def too_long(self, effects: Effects, used: Tensor, needs_below: Tensor) -> Tensor | None:
-        """R A: the actions after which no completion would keep below the bounds; None if there are none."""
-        high = self.high.repeat_interleave(len(used) // len(self.high), dim=0)  # R M
-        room = high - used - needs_below  # R M
+        """R A: the actions after which no completion would keep below the bounds; None if there are none.
+
+        Whatever a derivation must have at least and its shortest completion lacks (words, say) takes a step each.
+        """
+        width = len(used) // len(self.high)
+        room = self.high.repeat_interleave(width, dim=0) - used - needs_below  # R M
+        lacks = self.low.repeat_interleave(width, dim=0) - used - needs_below  # R M
         takes = effects.gains + effects.needs_after  # A M
         tight = (room < takes.amax(dim=0)).any(dim=0)  # M
+        tight[STEPS] |= bool((room[:, STEPS] < takes[:, STEPS].amax() + lacks.amax(dim=1)).any())
         if not bool(tight.any()):
             return None
-        return (takes[:, tight] > room[:, tight].unsqueeze(1)).any(dim=2)  # R A
+        too_long = (takes[:, tight] > room[:, tight].unsqueeze(1)).any(dim=2)  # R A
+        for measure in (lacks > 0).any(dim=0).nonzero().squeeze(1).tolist():
+            lacking = (lacks[:, measure, None] - takes[:, measure]).clamp(min=0)  # R A
+            too_long |= takes[:, STEPS] + lacking > room[:, STEPS, None]
+        return too_long
 
     def too_short(self, effects: Effects, used: Tensor, needs_below: Tensor) -> Tensor | None:
         """R A: the actions after which no word could follow although some measure is too small; None if none are."""

@@ -19,6 +19,10 @@ from trdec.search.protocols import SearchModel, SourceMemory
 class Constraint(Protocol):
     """Something that derivations must obey beyond what is legal."""
 
+    @property
+    def least(self) -> Tensor | None:
+        """B M: what each sentence's derivation must have at least of each measure; None if that is nothing."""
+
     def forbidden(self, walk: Walk) -> Tensor | None:
         """R A: the actions that may not be taken now, true = forbidden; None if all may."""
 
@@ -50,6 +54,9 @@ class Walk:
         constraints: Sequence[Constraint] = (),
     ) -> Walk:
         """Before the first action, one row a sentence."""
+        for constraint in constraints:
+            if constraint.least is not None:
+                bounds = bounds.at_least(constraint.least.to(bounds.low.device))
         memory = model.encode(source, source_lengths)
         sentences = torch.arange(len(source), device=source.device)  # B
         return cls(

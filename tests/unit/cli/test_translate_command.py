@@ -177,8 +177,8 @@ def test_what_is_demanded_of_translations_holds(model: Path, lines: list[str], t
     assert free == "(ROOT (S (NP The fish) (VP is not (ADJP small)) .))"
     result = run(translate, model, "--words", 3, stdin=f"{lines[0]}\n")
     assert len(result.stdout.split()) == 3
-    result = run(translate, model, "--word-ratio", 1.25, stdin=f"{lines[1]}\n")
-    assert len(result.stdout.split()) == 5
+    result = run(translate, model, "--word-ratio", 2, stdin=f"{lines[1]}\n")
+    assert len(result.stdout.split()) == 8
     result = run(translate, model, "--prefix", tmp_path / "prefix", stdin=f"{lines[0]}\n" * 3)
     assert "there are only 2 prefixes for at least 3 lines" in result.stderr
 

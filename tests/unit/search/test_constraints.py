@@ -10,7 +10,7 @@ import torch
 from trdec.errors import SearchError, UsageError
 from trdec.search.beam import BeamSettings, beam_search
 from trdec.search.constraints import ExactWords, Prefix, Skeleton
-from trdec.search.effects import WORDS
+from trdec.search.effects import STEPS, WORDS
 from trdec.search.ensemble import Ensemble
 from trdec.search.length import LengthLimits
 from trdec.search.tabular import TabularMemory, TabularModel, TabularState
@@ -81,6 +81,27 @@ def test_a_translation_has_exactly_as_many_words_as_asked(system: str, count: in
     for number, hypotheses in enumerate(found):
         for hypothesis in hypotheses:
             assert len(words(one.codec.decode(hypothesis.actions).tree)) == count + number
+
+
+@pytest.mark.parametrize("system", ["trdec-binary", "trdec-con", "seq2seq"])
+@pytest.mark.parametrize("spare", [0, 1, 5])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_greatest_length_leaves_room_for_what_is_asked(system: str, spare: int, seed: int) -> None:
+    """Greedy search has no second try, so it must never take a step that is needed for a word still owed."""
+    one = small(system, seed)
+    begins = one.effects.gains[:, WORDS] > 0
+    shortest = one.effects.needs[list(one.effects.start)].sum(dim=0)  # M
+    besides_words = int(shortest[STEPS] - shortest[WORDS])
+    for count in (1, 4, 9):
+        settings = BeamSettings(1, limits=_limits(besides_words + count + spare))
+        exact = ExactWords.of(one.codec.table, begins, [count] * 2)
+        for (hypothesis,) in beam_search(one.model, one.effects, *one.sources([0, 1]), settings, [exact]):
+            assert len(words(one.codec.decode(hypothesis.actions).tree)) == count
+        pieces = one.codec.target_side.pieces(["The"] * count)
+        settings = BeamSettings(1, limits=_limits(besides_words + len(pieces) + spare))
+        prefix = Prefix.of(one.codec.table, begins, [pieces] * 2)
+        for (hypothesis,) in beam_search(one.model, one.effects, *one.sources([0, 1]), settings, [prefix]):
+            assert one.codec.decode(hypothesis.actions).text.split()[:count] == ["The"] * count
 
 
 def test_what_cannot_be_is_refused() -> None:
