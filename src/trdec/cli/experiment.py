@@ -128,4 +128,5 @@ def _duration(seconds: float) -> str:
 
 
 def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    sys.stderr.write(f"{line}\n")  # at once, since runs side by side speak too
+    sys.stderr.flush()

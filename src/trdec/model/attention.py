@@ -10,13 +10,7 @@ from torch import Tensor, nn
 from trdec.model.attention_tape import AdditiveTape, AttentionTape, DotTape
 from trdec.model.block_attention_tape import AdditiveBlockTape, fits_blocks
 from trdec.model.memory import Memory
-from trdec.model.row_attention import (
-    LARGEST_KEY,
-    Comparison,
-    DotComparison,
-    ExponentialComparison,
-    TanhComparison,
-)
+from trdec.model.row_attention import AdditiveComparison, Comparison, DotComparison
 
 
 class Attention(Protocol):
@@ -67,8 +61,7 @@ class AdditiveAttention(nn.Module):
         return kind(keys, lengths, places, parameters)
 
     def comparison(self, keys: Tensor) -> Comparison:
-        kind = ExponentialComparison if bool((keys.abs() <= LARGEST_KEY).all()) else TanhComparison
-        return kind(self.query_weight, self.score_weight)
+        return AdditiveComparison(keys, self.query_weight, self.score_weight)
 
 
 class DotAttention(nn.Module):
@@ -93,8 +86,8 @@ class DotAttention(nn.Module):
     def tape(self, keys: Tensor, lengths: list[int], places: int, parameters: tuple[Tensor, ...]) -> AttentionTape:
         return DotTape(keys, lengths, places, parameters)
 
-    def comparison(self, keys: Tensor) -> Comparison:  # noqa: ARG002
-        return DotComparison()
+    def comparison(self, keys: Tensor) -> Comparison:
+        return DotComparison(keys)
 
 
 ATTENTIONS: dict[str, type[AdditiveAttention] | type[DotAttention]] = {

@@ -12,6 +12,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from trdec.model.reciprocals import Reciprocals
+
 
 class AttentionTape(Protocol):
     """Attention weights of all places, and their gradients; the first rows of the table are zero."""
@@ -52,13 +54,14 @@ def fill_products(left: Tensor, right: Tensor, sentences: Tensor, sums: Sequence
 
 
 class AdditiveTape:
-    """v tanh(W s + k): queries are kept, the tanh is computed again in the backward pass."""
+    """v tanh(W s + k), compared by `Reciprocals`: exponentials are kept, the rest is computed again on the way back."""
 
     def __init__(self, keys: Tensor, lengths: list[int], places: int, parameters: tuple[Tensor, ...]) -> None:
         self.query_weight, self.score_weight = parameters
-        self.query_transposed = self.query_weight.t().contiguous()  # H H
+        self.query_transposed = 2 * self.query_weight.t().contiguous()  # H H
         num_sentences, num_source, size = keys.shape
-        self.keys = [row[:length] for row, length in zip(keys.unbind(0), lengths, strict=True)]
+        self.compare = Reciprocals(keys)
+        self.keys = [row[:length] for row, length in zip(self.compare.keys.unbind(0), lengths, strict=True)]
         self.lengths = lengths
         self.queries = keys.new_empty(places, size)  # N H
         self.num_starts = num_sentences
@@ -77,13 +80,13 @@ class AdditiveTape:
 
     def forward(self, begin: int, hidden: Tensor, sentences: list[int]) -> None:
         end = begin + len(sentences)
-        queries = torch.mm(hidden, self.query_transposed, out=self.queries[begin:end])  # n H
+        queries = self.queries[begin:end]  # n H
+        self.compare.prepare(torch.mm(hidden, self.query_transposed, out=queries))
         scores = self.weights.new_full((end - begin, self.weights.shape[1]), -torch.inf)  # n S
+        weight = -2 * self.score_weight  # H
         for sentence, query, score in zip(sentences, queries.unbind(0), scores.unbind(0), strict=True):
-            scratch = self.scratch[sentence]  # S H
-            torch.add(self.keys[sentence], query, out=scratch)
-            scratch.tanh_()
-            torch.mv(scratch, self.score_weight, out=score[: self.lengths[sentence]])
+            compared = self.compare(self.keys[sentence], query, out=self.scratch[sentence])  # S H
+            torch.mv(compared, weight, out=score[: self.lengths[sentence]])
         torch.softmax(scores, dim=1, out=self.weights[self.num_starts + begin : self.num_starts + end])
 
     def backward(self, begin: int, sentences: list[int], d_weights: Tensor) -> Tensor:
@@ -98,23 +101,19 @@ class AdditiveTape:
             d_queries.unbind(0),
             strict=True,
         ):
-            scratch, transposed = self.scratch[sentence], self.scratch_transposed[sentence]
+            transposed = self.scratch_transposed[sentence]  # H S
             d_score = d_score[: self.lengths[sentence]]  # S
-            torch.add(self.keys[sentence], query, out=scratch)
-            scratch.tanh_()
+            compared = self.compare(self.keys[sentence], query, out=self.scratch[sentence])  # S H
             self.d_score_weight.addmv_(transposed, d_score)
-            # tanh' = 1 - tanh^2. Here only tanh^2 is summed. The 1 adds nothing to the query's gradient, since the
-            # gradients of a softmax's scores sum to zero; what it adds to the keys' is left to the end.
-            scratch.mul_(scratch)
+            compared.addcmul_(compared, compared, value=-1)  # a quarter of tanh'
             torch.mv(transposed, d_score, out=d_query)
-            self.d_keys_rows[sentence].addcmul_(scratch, d_score.unsqueeze(1))
-        d_queries.mul_(self.score_weight).neg_()
+            self.d_keys_rows[sentence].addcmul_(compared, d_score.unsqueeze(1))
+        d_queries.mul_(4 * self.score_weight)
         return d_queries @ self.query_weight  # n H
 
-    def gradients(self, hidden: Tensor, sentences: Tensor) -> tuple[Tensor, ...]:
-        sums = torch.zeros_like(self.d_keys[:, :, 0]).index_add_(0, sentences, self.d_scores)  # B S
-        d_keys = (sums.unsqueeze(2) - self.d_keys).mul_(self.score_weight)  # B S H
-        return d_keys, self.d_queries.t() @ hidden, self.d_score_weight
+    def gradients(self, hidden: Tensor, sentences: Tensor) -> tuple[Tensor, ...]:  # noqa: ARG002
+        d_keys = self.d_keys.mul_(4 * self.score_weight)  # B S H
+        return d_keys, self.d_queries.t() @ hidden, -2 * self.d_score_weight
 
 
 class DotTape:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from trdec.model.attention_tape import softmax_gradient
+from trdec.model.reciprocals import Reciprocals
 
 CACHED = 2**16
 """Numbers that a block may take: a quarter of a megabyte."""
@@ -52,12 +53,15 @@ class Blocks:
 
 
 class AdditiveBlockTape:
-    """v tanh(W s + k): queries are kept, the tanh is computed again in the backward pass."""
+    """v tanh(W s + k), compared by `Reciprocals`: exponentials are kept, the rest is computed again on the way back."""
 
     def __init__(self, keys: Tensor, lengths: list[int], places: int, parameters: tuple[Tensor, ...]) -> None:
         self.query_weight, self.score_weight = parameters
         num_sentences, num_source, size = keys.shape
-        self.keys = Blocks(keys)  # B S H
+        self.compare = Reciprocals(keys)
+        self.query_transposed = 2 * self.query_weight.t()  # H H
+        self.keys = Blocks(self.compare.keys)  # B S H
+        self.scratch = keys.new_empty(self.keys.at_once, num_source, size)  # b S H
         is_padding = torch.arange(num_source, device=keys.device) >= torch.tensor(lengths, device=keys.device)[:, None]
         self.bias = keys.new_zeros(is_padding.shape).masked_fill_(is_padding, -torch.inf)  # B S
         self.queries = keys.new_empty(places, size)  # N H
@@ -72,11 +76,12 @@ class AdditiveBlockTape:
 
     def forward(self, begin: int, hidden: Tensor, sentences: list[int]) -> None:
         end = begin + len(sentences)
-        queries = torch.mm(hidden, self.query_weight.t(), out=self.queries[begin:end])  # n H
+        queries = self.queries[begin:end]  # n H
+        self.compare.prepare(torch.mm(hidden, self.query_transposed, out=queries))
         scores = self.bias[sentences]  # n S
         for rows in self.keys.slices(len(sentences)):
-            compared = (self.keys.pick(sentences[rows]) + queries[rows].unsqueeze(1)).tanh_()  # b S H
-            scores[rows] += compared @ self.score_weight
+            compared = self._compared(sentences[rows], queries[rows])  # b S H
+            scores[rows].view(-1).addmv_(compared.flatten(0, 1), self.score_weight, alpha=-2)
         torch.softmax(scores, dim=1, out=self.weights[self.num_starts + begin : self.num_starts + end])
 
     def backward(self, begin: int, sentences: list[int], d_weights: Tensor) -> Tensor:
@@ -85,17 +90,19 @@ class AdditiveBlockTape:
         d_scores = softmax_gradient(weights, d_weights, out=self.d_scores[begin:end])  # n S
         queries, d_queries = self.queries[begin:end], self.d_queries[begin:end]  # n H
         for rows in self.keys.slices(len(sentences)):
-            compared = (self.keys.pick(sentences[rows]) + queries[rows].unsqueeze(1)).tanh_()  # b S H
+            compared = self._compared(sentences[rows], queries[rows])  # b S H
             d_block = d_scores[rows]  # b S
             self.d_score_weight.addmv_(compared.flatten(0, 1).t(), d_block.flatten())
-            # tanh' = 1 - tanh^2, of which the 1 waits until the end, as it adds nothing to the query's gradient.
-            compared.mul_(compared)
+            compared.addcmul_(compared, compared, value=-1)  # a quarter of tanh'
             torch.bmm(d_block.unsqueeze(1), compared, out=d_queries[rows].unsqueeze(1))
             self.d_keys.add(sentences[rows], compared, d_block.unsqueeze(2))
-        d_queries.mul_(self.score_weight).neg_()
+        d_queries.mul_(4 * self.score_weight)
         return d_queries @ self.query_weight  # n H
 
-    def gradients(self, hidden: Tensor, sentences: Tensor) -> tuple[Tensor, ...]:
-        sums = torch.zeros_like(self.bias).index_add_(0, sentences, self.d_scores)  # B S
-        d_keys = (sums.unsqueeze(2) - self.d_keys.values).mul_(self.score_weight)  # B S H
-        return d_keys, self.d_queries.t() @ hidden, self.d_score_weight
+    def _compared(self, sentences: list[int], queries: Tensor) -> Tensor:
+        """b S H: the reciprocals of these sentences and queries b H, until the next call."""
+        return self.compare(self.keys.pick(sentences), queries.unsqueeze(1), out=self.scratch[: len(sentences)])
+
+    def gradients(self, hidden: Tensor, sentences: Tensor) -> tuple[Tensor, ...]:  # noqa: ARG002
+        d_keys = self.d_keys.values.mul_(4 * self.score_weight)  # B S H
+        return d_keys, self.d_queries.t() @ hidden, -2 * self.d_score_weight

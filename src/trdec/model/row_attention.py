@@ -9,11 +9,10 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from trdec.model.reciprocals import Reciprocals
+
 CACHED = 2**18
 """Numbers that are compared at once: a megabyte, so that they stay in the processor's cache."""
-
-LARGEST_KEY = 20.0
-"""tanh of this is 1 to the last bit, in any precision."""
 
 
 class Comparison(Protocol):
@@ -22,65 +21,40 @@ class Comparison(Protocol):
     def queries(self, hidden: Tensor) -> Tensor:
         """Hidden states n H as they are compared: n H."""
 
-    def keys(self, keys: Tensor) -> Tensor:
+    @property
+    def keys(self) -> Tensor:
         """The attention's keys N H as they are compared: N H."""
 
     def scores(self, queries: Tensor, keys: Tensor, scratch: Tensor) -> Tensor:
         """The scores k S of some queries k H for all keys S H of a sentence; scratch has room for k S H numbers."""
 
 
-class TanhComparison:
-    """v tanh(q + k)."""
+class AdditiveComparison:
+    """v tanh(q + k), but for a term that is the same for all keys."""
 
-    def __init__(self, query_weight: Tensor, score_weight: Tensor) -> None:
-        self._query_weight = query_weight.t().contiguous()  # H H
-        self._score_weight = score_weight  # H
-
-    def queries(self, hidden: Tensor) -> Tensor:
-        return hidden @ self._query_weight
-
-    def keys(self, keys: Tensor) -> Tensor:
-        return keys
-
-    def scores(self, queries: Tensor, keys: Tensor, scratch: Tensor) -> Tensor:
-        compared = scratch[: len(queries) * keys.numel()].view(len(queries), *keys.shape)  # k S H
-        torch.add(queries.unsqueeze(1), keys, out=compared).tanh_()
-        return torch.mv(compared.flatten(0, 1), self._score_weight).view(len(queries), -1)
-
-
-class ExponentialComparison:
-    """v tanh(q + k) = v - 2 v / (1 + e^2q e^2k), of which a softmax need not see the first term.
-
-    The exponentials are made once for each query and key, and a division costs half of a tanh. Keys must be within
-    LARGEST_KEY of 0. Then a query whose exponential overflows or vanishes, beyond 43 in single precision, does no
-    harm: the sum is so large that its tanh is 1 or -1.
-    """
-
-    def __init__(self, query_weight: Tensor, score_weight: Tensor) -> None:
+    def __init__(self, keys: Tensor, query_weight: Tensor, score_weight: Tensor) -> None:
+        self._compare = Reciprocals(keys)
+        self.keys = self._compare.keys
         self._query_weight = (2 * query_weight.t()).contiguous()  # H H
         self._score_weight = -2 * score_weight  # H
-        self._one = score_weight.new_ones(())
 
     def queries(self, hidden: Tensor) -> Tensor:
-        return (hidden @ self._query_weight).exp_()
-
-    def keys(self, keys: Tensor) -> Tensor:
-        return (2 * keys).exp_()
+        return self._compare.prepare(hidden @ self._query_weight)
 
     def scores(self, queries: Tensor, keys: Tensor, scratch: Tensor) -> Tensor:
-        compared = scratch[: len(queries) * keys.numel()].view(len(queries), *keys.shape)  # k S H
-        torch.addcmul(self._one, queries.unsqueeze(1), keys, out=compared).reciprocal_()
+        room = scratch[: len(queries) * keys.numel()].view(len(queries), *keys.shape)  # k S H
+        compared = self._compare(keys, queries.unsqueeze(1), out=room)  # k S H
         return torch.mv(compared.flatten(0, 1), self._score_weight).view(len(queries), -1)
 
 
 class DotComparison:
     """q k."""
 
+    def __init__(self, keys: Tensor) -> None:
+        self.keys = keys
+
     def queries(self, hidden: Tensor) -> Tensor:
         return hidden
-
-    def keys(self, keys: Tensor) -> Tensor:
-        return keys
 
     def scores(self, queries: Tensor, keys: Tensor, scratch: Tensor) -> Tensor:  # noqa: ARG002
         return queries @ keys.t()

@@ -58,7 +58,7 @@ class SearchRNN:
         comparison = self._attention.comparison(keys)
         return Sight(
             comparison,
-            comparison.keys(keys).split_with_sizes(lengths),
+            comparison.keys.split_with_sizes(lengths),
             functional.linear(states, self._shown).split_with_sizes(lengths),
         )
 
