@@ -10,7 +10,8 @@ from torch import Tensor
 
 from trdec.model import row_attention
 from trdec.model.attention import AdditiveAttention, Attention, DotAttention
-from trdec.model.row_attention import LARGEST_KEY, Sight
+from trdec.model.reciprocals import LARGEST_KEY
+from trdec.model.row_attention import Sight
 
 SIZE = 3
 
@@ -27,7 +28,7 @@ def additive(dtype: torch.dtype = torch.float64) -> AdditiveAttention:
 
 def sight(attention: Attention, keys: list[Tensor], shown: list[Tensor]) -> Sight:
     comparison = attention.comparison(torch.cat(keys))
-    return Sight(comparison, tuple(comparison.keys(each) for each in keys), tuple(shown))
+    return Sight(comparison, comparison.keys.split([len(each) for each in keys]), tuple(shown))
 
 
 def by_definition(attention: Attention, hidden: Tensor, keys: Tensor, shown: Tensor) -> Tensor:
