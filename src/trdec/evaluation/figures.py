@@ -84,6 +84,13 @@ def length_differences(comparison: Comparison) -> str:
     return picture("lengths", "Distribution of the difference of length from the reference", draw)
 
 
+FIGURES: dict[str, Callable[[Comparison], str]] = {
+    "gain-by-length": gain_by_length,
+    "length-differences": length_differences,
+}
+"""The figures of a comparison by name."""
+
+
 def styles(start: int = 0) -> Iterator[dict[str, Any]]:
     """A look for each system, the same in all figures; colours come round again with other markers and dashes."""
     number = start

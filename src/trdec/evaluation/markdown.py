@@ -8,15 +8,8 @@ from collections.abc import Iterator, Sequence
 from rich.cells import cell_len
 
 from trdec.evaluation.comparison import Comparison
-from trdec.evaluation.tables import (
-    Table,
-    buckets_table,
-    lengths_table,
-    pairs_table,
-    scores_table,
-    signatures,
-    trees_table,
-)
+from trdec.evaluation.contents import contents
+from trdec.evaluation.tables import Table, signatures
 
 # What Markdown, or the HTML inside it, would read as something else.
 _SPECIAL = re.compile(r"[\\`*_\[\]|~]|<(?=[A-Za-z/!?])|&(?=[A-Za-z#])")
@@ -29,15 +22,8 @@ def comparison_markdown(comparison: Comparison) -> str:
 
 def _lines(comparison: Comparison) -> Iterator[str]:
     yield f"# {len(comparison.systems)} systems on {comparison.sentences:,} sentences"
-    for title, table in (
-        ("Scores", scores_table(comparison)),
-        ("BLEU by length of the reference", buckets_table(comparison)),
-        ("Length of the translation", lengths_table(comparison)),
-        ("Pairs of seeds", pairs_table(comparison)),
-        ("Trees", trees_table(comparison)),
-    ):
-        if table is not None:
-            yield from ("", f"## {title}", "", *table_markdown(table))
+    for content in contents(comparison):
+        yield from ("", f"## {content.title}", "", *table_markdown(content.table))
     if comparison.different:
         yield from ("", "## Sentences that differ most", *_differences(comparison))
     yield from ("", "## Signatures", "")

@@ -7,18 +7,11 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from html import escape
 
-from trdec.evaluation import figures
 from trdec.evaluation.comparison import Comparison
+from trdec.evaluation.contents import contents
+from trdec.evaluation.figures import FIGURES
 from trdec.evaluation.page_style import STYLE
-from trdec.evaluation.tables import (
-    Table,
-    buckets_table,
-    lengths_table,
-    pairs_table,
-    scores_table,
-    signatures,
-    trees_table,
-)
+from trdec.evaluation.tables import Table, signatures
 from trdec.text.lines import split_words
 
 
@@ -73,17 +66,9 @@ def comparison_sections(comparison: Comparison) -> list[Section]:
 
 
 def _sections(comparison: Comparison) -> Iterator[Section]:
-    yield Section("Scores", table_section(scores_table(comparison)), "scores")
-    several = len(comparison.systems) > 1
-    gain = f"<figure>\n{figures.gain_by_length(comparison)}</figure>\n" if several else ""
-    yield Section("BLEU by length of the reference", gain + table_section(buckets_table(comparison)), "gain")
-    lengths = f"<figure>\n{figures.length_differences(comparison)}</figure>\n"
-    yield Section("Length of the translation", lengths + table_section(lengths_table(comparison)), "lengths")
-    pairs, trees = pairs_table(comparison), trees_table(comparison)
-    if pairs is not None:
-        yield Section("Pairs of seeds", table_section(pairs), "pairs")
-    if trees is not None:
-        yield Section("Trees", table_section(trees), "trees")
+    for content in contents(comparison):
+        figure = f"<figure>\n{FIGURES[content.figure](comparison)}</figure>\n" if content.figure else ""
+        yield Section(content.title, figure + table_section(content.table), content.anchor)
     if comparison.different:
         yield Section("Sentences that differ most", _differences(comparison), "differences")
     items = (f"<dt>{escape(name)}</dt><dd><code>{escape(text)}</code></dd>" for name, text in signatures(comparison))

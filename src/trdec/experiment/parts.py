@@ -6,17 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from trdec.evaluation.figures import gain_by_length, length_differences
-from trdec.evaluation.tables import (
-    NOTHING,
-    Table,
-    buckets_table,
-    lengths_table,
-    pairs_table,
-    scores_table,
-    signatures,
-    trees_table,
-)
+from trdec.evaluation.comparison import Comparison
+from trdec.evaluation.contents import Content, contents
+from trdec.evaluation.figures import FIGURES
+from trdec.evaluation.tables import NOTHING, Table, signatures
 from trdec.experiment.curves import training_curves
 from trdec.experiment.results import Results
 
@@ -34,20 +27,11 @@ class Part:
 
 def parts(results: Results, failures: Mapping[str, str], command: str) -> Iterator[Part]:
     """Everything that can be said in words, numbers and plots."""
-    comparison, several = results.comparison, len(results.systems()) > 1
-    yield _scores(results)
+    compared = {content.anchor: content for content in contents(results.comparison)}
+    yield _scores(results, compared["scores"].table)
     if failures:
         yield Part("Runs that failed", tuple(f"{name}: {reason}" for name, reason in failures.items()))
-    yield Part(
-        "BLEU by length of the reference",
-        figures=(("gain-by-length", gain_by_length(comparison)),) if several else (),
-        tables=(buckets_table(comparison),),
-    )
-    yield Part(
-        "Length of the translation",
-        figures=(("length-differences", length_differences(comparison)),),
-        tables=(lengths_table(comparison),),
-    )
+    yield from (_compared(compared[anchor], results.comparison) for anchor in ("gain", "lengths"))
     yield Part(
         "Training",
         ("Dev perplexity of subwords, the only kind of action that all systems share, over updates.",),
@@ -56,18 +40,18 @@ def parts(results: Results, failures: Mapping[str, str], command: str) -> Iterat
     )
     yield _budget(results)
     yield Part("Size and speed", tables=(_speed(results),))
-    trees, pairs = trees_table(comparison), pairs_table(comparison)
-    if trees is not None:
-        yield Part("Trees of the translations", tables=(trees,))
-    if pairs is not None:
-        yield Part("Pairs of seeds", tables=(pairs,))
+    yield from (_compared(compared[anchor], results.comparison) for anchor in ("trees", "pairs") if anchor in compared)
     yield _provenance(results, command)
 
 
-def _scores(results: Results) -> Part:
+def _compared(content: Content, comparison: Comparison) -> Part:
+    figures = ((content.figure, FIGURES[content.figure](comparison)),) if content.figure else ()
+    return Part(content.title, figures=figures, tables=(content.table,))
+
+
+def _scores(results: Results, table: Table) -> Part:
     experiment, comparison = results.plan.experiment, results.comparison
     _, target = results.plan.test
-    table = scores_table(comparison)
     if experiment.published:
         published = [experiment.published.get(system) for system in results.systems()]
         cells = [NOTHING if score is None else f"{score:.2f}" for score in published]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tiny_training import make_loop
 
 from trdec.errors import TrainingError
@@ -129,10 +130,17 @@ def test_tensorboard_is_asked_for_by_name_when_it_is_missing(tmp_path: Path, mon
         TensorBoard(tmp_path)
 
 
-def test_tensorboard_gets_every_number(tmp_path: Path) -> None:
-    pytest.importorskip("tensorboard")
-    board = TensorBoard(tmp_path)
-    board.begin(0, 10)
-    board.training(TRAIN)
-    board.end()
-    assert list(tmp_path.iterdir())
+def test_tensorboard_shows_every_number_and_forgets_what_a_resumed_training_does_again(tmp_path: Path) -> None:
+    for begun, loss in ((0, 12.0), (40, 11.0)):  # the second time from update 40 on
+        board = TensorBoard(tmp_path)
+        board.begin(begun, 100)
+        board.training({**TRAIN, "loss": loss})
+        board.validation(DEV)
+        board.end()
+    shown = EventAccumulator(str(tmp_path))
+    shown.Reload()
+    values = {name: [(event.step, event.value) for event in shown.Scalars(name)] for name in shown.Tags()["scalars"]}
+    assert values["train/loss"] == [(50, 11.0)]
+    assert values["train/perplexity/word"] == [(50, 20.0)]
+    assert values["dev/bleu"] == [(50, pytest.approx(31.4))]
+    assert "train/update" not in values
