@@ -50,7 +50,7 @@ def fill_products(left: Tensor, right: Tensor, sentences: Tensor, sums: Sequence
     places = torch.argsort(sentences, stable=True)  # M
     counts = torch.bincount(sentences, minlength=len(sums)).tolist()
     for chosen, total in zip(places.split_with_sizes(counts), sums, strict=True):
-        torch.mm(left[chosen, : len(total)].t(), right[chosen], out=total)
+        torch.mm(left.index_select(0, chosen)[:, : len(total)].t(), right.index_select(0, chosen), out=total)
 
 
 class AdditiveTape:

@@ -41,7 +41,7 @@ class Blocks:
         first = sentences[0]
         if sentences == list(range(first, first + len(sentences))):
             return self.values[first : first + len(sentences)]
-        return self.values[sentences]
+        return self.values.index_select(0, self._numbers(sentences))
 
     def add(self, sentences: list[int], left: Tensor, right: Tensor) -> None:
         """Add the product of left and right, b S X once broadcast, to these sentences, which are all different."""
@@ -49,7 +49,10 @@ class Blocks:
         if sentences == list(range(first, first + len(sentences))):
             self.values[first : first + len(sentences)].addcmul_(left, right)
         else:
-            self.values[sentences] += left * right
+            self.values.index_add_(0, self._numbers(sentences), left * right)
+
+    def _numbers(self, sentences: list[int]) -> Tensor:
+        return torch.tensor(sentences, device=self.values.device)
 
 
 class AdditiveBlockTape:
@@ -78,7 +81,7 @@ class AdditiveBlockTape:
         end = begin + len(sentences)
         queries = self.queries[begin:end]  # n H
         self.compare.prepare(torch.mm(hidden, self.query_transposed, out=queries))
-        scores = self.bias[sentences]  # n S
+        scores = self.bias.index_select(0, torch.tensor(sentences, device=hidden.device))  # n S
         for rows in self.keys.slices(len(sentences)):
             compared = self._compared(sentences[rows], queries[rows])  # b S H
             scores[rows].view(-1).addmv_(compared.flatten(0, 1), self.score_weight, alpha=-2)

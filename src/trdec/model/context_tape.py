@@ -79,7 +79,7 @@ class ContextBlockTape:
         order = torch.argsort(sentences, stable=True)  # M
         counts = torch.bincount(sentences, minlength=len(self.lengths)).tolist()
         places = [
-            torch.nn.utils.rnn.pad_sequence(list(table[order].split_with_sizes(counts)), batch_first=True)
+            torch.nn.utils.rnn.pad_sequence(list(table.index_select(0, order).split_with_sizes(counts)), batch_first=True)
             for table in (weights[:, : self.width], d_gates)
         ]  # B m S and B m 4H
         sums = torch.bmm(places[0].transpose(1, 2), places[1])  # B S 4H

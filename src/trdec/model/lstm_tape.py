@@ -14,6 +14,11 @@ Rows = slice | Tensor
 """Rows of a table: a view where they stand together, an index where they do not."""
 
 
+def take(table: Tensor, rows: Rows) -> Tensor:
+    """These rows of the table; an index of whole rows copies them several times as fast as `[]` does."""
+    return table[rows] if isinstance(rows, slice) else table.index_select(0, rows)
+
+
 def by_gate(weight: Tensor) -> Tensor:
     """A weight 4H K as four matrices K H: the layout in which few rows multiply fastest."""
     return weight.view(4, -1, weight.shape[1]).transpose(1, 2).contiguous()  # 4 K H
@@ -59,9 +64,9 @@ class LSTMTape:
     def forward(self, begin: int, end: int, previous: Rows, rows: Rows) -> Tensor:
         """The hidden states n H of places begin to end, whose previous states are given rows of the tables."""
         gates = self.gates[begin:end]  # n 4H
-        recurrent = self.hidden[previous]  # n H
+        recurrent = take(self.hidden, previous)  # n H
         if self.mask is not None:
-            recurrent = recurrent * self.mask[rows]
+            recurrent = recurrent * take(self.mask, rows)
         add_product(gates, recurrent, self.hidden_by_gate)
         gates[:, : 3 * self.size].sigmoid_()
         gates[:, 3 * self.size :].tanh_()
@@ -69,7 +74,7 @@ class LSTMTape:
         first = self.num_starts + begin
         cell = self.cells[first : first + end - begin]  # n H
         hidden = self.hidden[first : first + end - begin]  # n H
-        torch.mul(f, self.cells[previous], out=cell).addcmul_(i, g)
+        torch.mul(f, take(self.cells, previous), out=cell).addcmul_(i, g)
         torch.tanh(cell, out=self.tanh_cells[begin:end])
         return torch.mul(o, self.tanh_cells[begin:end], out=hidden)
 
@@ -83,7 +88,7 @@ class LSTMTape:
         torch.mul(d_hidden, tanh_cell, out=d_o)
         d_cell += torch.ops.aten.tanh_backward(d_hidden * o, tanh_cell)
         torch.mul(d_cell, g, out=d_i)
-        torch.mul(d_cell, self.cells[previous], out=d_f)
+        torch.mul(d_cell, take(self.cells, previous), out=d_f)
         torch.mul(d_cell, i, out=d_g)
         d_cell *= f
         sigmoids = slice(0, 3 * self.size)
@@ -91,12 +96,12 @@ class LSTMTape:
         torch.ops.aten.tanh_backward(d_g, g, grad_input=d_g)
         d_recurrent = d_gates @ self.hidden_weight  # n H
         if self.mask is not None:
-            d_recurrent *= self.mask[rows]
+            d_recurrent *= take(self.mask, rows)
         return d_recurrent
 
     def hidden_weight_gradient(self, d_gates: Tensor, previous: Tensor, rows: Tensor) -> Tensor:
         """4H H, from the gate gradients of all places and the table rows that came before them."""
-        recurrent = self.hidden[previous]  # N H
+        recurrent = take(self.hidden, previous)  # N H
         if self.mask is not None:
-            recurrent *= self.mask[rows]
+            recurrent *= take(self.mask, rows)
         return d_gates.t() @ recurrent

@@ -43,7 +43,7 @@ class SequenceTape:
     ) -> None:
         self.layout, self.num_tokens, self.starts = layout, len(tokens), len(hidden)
         self.sentences: list[int] = layout.packing.order.tolist()
-        self.lstm = LSTMTape(tokens[layout.tokens], hidden_weight, hidden, cell, layout.mask)
+        self.lstm = LSTMTape(tokens.index_select(0, layout.tokens), hidden_weight, hidden, cell, layout.mask)
         self.attention = layout.tape(keys, layout.source_lengths, layout.packing.size, attention)
         self.context = context_tape(projected, layout.source_lengths)
 

@@ -84,7 +84,7 @@ class ParentTape:
         """Project those of a step's states n H that have children."""
         numbers, rows = self.referenced.made_at(step)
         if len(rows):
-            self.projected[numbers] = product(hidden[rows], self.weight_by_gate)
+            self.projected[numbers] = product(hidden.index_select(0, rows), self.weight_by_gate)
 
     def backward(self, step: int, d_hidden: Tensor) -> None:
         """Add the children's share of the gradient n H of a step's states."""
@@ -94,7 +94,7 @@ class ParentTape:
 
     def gradient(self, hidden: Tensor) -> Tensor:
         """4H H, given the states N H of all places."""
-        return self.d_projected[1:].t() @ hidden[self.referenced.places]
+        return self.d_projected[1:].t() @ hidden.index_select(0, self.referenced.places)
 
 
 class TreeTape:
@@ -107,10 +107,10 @@ class TreeTape:
         self.rule_token_rows, self.word_token_rows = len(rule.tokens), len(word.tokens)
         self.word_to_rule_by_gate = by_gate(word_to_rule)  # 4 H H
         self.rule = LSTMTape(
-            rule.tokens[layout.rule_tokens], rule.hidden_weight, rule.hidden, rule.cell, layout.rule_mask
+            rule.tokens.index_select(0, layout.rule_tokens), rule.hidden_weight, rule.hidden, rule.cell, layout.rule_mask
         )
         self.word = LSTMTape(
-            word.tokens[layout.word_tokens], word.hidden_weight, word.hidden, word.cell, layout.word_mask
+            word.tokens.index_select(0, layout.word_tokens), word.hidden_weight, word.hidden, word.cell, layout.word_mask
         )
         self.rule_attention = layout.tape(rule.keys, lengths, places, rule.attention)
         self.word_attention = layout.tape(word.keys, lengths, words, word.attention)
@@ -136,7 +136,7 @@ class TreeTape:
             begin, end, previous, word_begin, word_end = self._spans(step)
             sentences = plan.sentences[:count]
             gates = self.rule.gates[begin:end]  # n 4H
-            gates += self.rule_parents.projected[plan.rule_parents.numbers[begin:end]]
+            gates += self.rule_parents.projected.index_select(0, plan.rule_parents.numbers[begin:end])
             gates += self.latest_words[:count]
             if step:
                 self.rule_context.forward(gates, self.rule_attention.weights[previous], sentences)
@@ -151,12 +151,12 @@ class TreeTape:
         plan = self.plan
         previous, sentences = plan.word_before[begin:end], plan.word_sentences[begin:end]
         gates = self.word.gates[begin:end]  # w 4H
-        gates += self.word_parents.projected[plan.word_parents.numbers[begin:end]]
-        self.word_context.forward(gates, self.word_attention.weights[previous], sentences)
+        gates += self.word_parents.projected.index_select(0, plan.word_parents.numbers[begin:end])
+        self.word_context.forward(gates, self.word_attention.weights.index_select(0, previous), sentences)
         rows = plan.word_rows[begin:end]
         hidden = self.word.forward(begin, end, previous, rows)  # w H
         self.word_attention.forward(begin, hidden, sentences)
-        self.latest_words[rows] = product(hidden, self.word_to_rule_by_gate)
+        self.latest_words.index_copy_(0, rows, product(hidden, self.word_to_rule_by_gate))
 
     def backward(
         self, d_rule: Tensor, d_word: Tensor, d_rule_weights: Tensor, d_word_weights: Tensor
@@ -207,7 +207,7 @@ class TreeTape:
         previous, sentences = plan.word_before[begin:end], plan.word_sentences[begin:end]
         rows = plan.word_rows[begin:end]
         d_projected = torch.index_select(self.d_latest_words, 0, rows, out=self.d_projected_words[here])  # w 4H
-        self.d_latest_words[rows] = 0
+        self.d_latest_words.index_fill_(0, rows, 0)
         d_hidden = self.d_word[here]  # w H
         d_hidden += d_projected @ self.word_to_rule
         d_hidden += self.word_attention.backward(begin, sentences, self.d_word_weights[here])
@@ -216,9 +216,9 @@ class TreeTape:
         self.d_word.index_add_(0, previous, d_previous)
         self.d_word_cells.index_add_(0, previous, d_cell)
         self.word_parents.d_projected.index_add_(0, plan.word_parents.numbers[begin:end], d_gates)
-        d_weights = self.d_word_weights[previous]  # w S
+        d_weights = self.d_word_weights.index_select(0, previous)  # w S
         self.word_context.backward(d_gates, d_weights, sentences)
-        self.d_word_weights[previous] = d_weights
+        self.d_word_weights.index_copy_(0, previous, d_weights)
 
     def _gradients(self, d_hidden: Tensor, d_cell: Tensor) -> tuple[Tensor, ...]:
         """Every gradient that could wait until all gates' gradients were known."""
@@ -231,7 +231,7 @@ class TreeTape:
             _sum_by(layout.rule_tokens, self.d_rule_gates, self.rule_token_rows),
             self.rule.hidden_weight_gradient(self.d_rule_gates, previous, packing.rows),
             self.rule_parents.gradient(rule_hidden),
-            self.rule_context.gradient(self.d_rule_gates, self.rule_attention.weights[previous], packing.sequences),
+            self.rule_context.gradient(self.d_rule_gates, self.rule_attention.weights.index_select(0, previous), packing.sequences),
             d_hidden,
             d_cell,
             *self.rule_attention.gradients(rule_hidden, packing.sequences),
@@ -242,7 +242,7 @@ class TreeTape:
             self.word_parents.gradient(rule_hidden),
             self.word_context.gradient(
                 self.d_word_gates,
-                self.word_attention.weights[plan.word_before],
+                self.word_attention.weights.index_select(0, plan.word_before),
                 word_sentences,
             ),
             self.d_word[:starts],
