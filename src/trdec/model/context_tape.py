@@ -78,10 +78,10 @@ class ContextBlockTape:
     def gradient(self, d_gates: Tensor, weights: Tensor, sentences: Tensor) -> Tensor:
         order = torch.argsort(sentences, stable=True)  # M
         counts = torch.bincount(sentences, minlength=len(self.lengths)).tolist()
-        places = [
-            torch.nn.utils.rnn.pad_sequence(list(table.index_select(0, order).split_with_sizes(counts)), batch_first=True)
-            for table in (weights[:, : self.width], d_gates)
-        ]  # B m S and B m 4H
+        by_sentence = [
+            list(table.index_select(0, order).split_with_sizes(counts)) for table in (weights[:, : self.width], d_gates)
+        ]
+        places = [torch.nn.utils.rnn.pad_sequence(parts, batch_first=True) for parts in by_sentence]  # B m S, B m 4H
         sums = torch.bmm(places[0].transpose(1, 2), places[1])  # B S 4H
         is_real = torch.arange(self.width, device=sums.device) < self.lengths.unsqueeze(1)  # B S
         return sums[is_real]

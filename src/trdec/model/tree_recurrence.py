@@ -106,12 +106,10 @@ class TreeTape:
         self.plan, self.layout, self.word_to_rule = plan, layout, word_to_rule
         self.rule_token_rows, self.word_token_rows = len(rule.tokens), len(word.tokens)
         self.word_to_rule_by_gate = by_gate(word_to_rule)  # 4 H H
-        self.rule = LSTMTape(
-            rule.tokens.index_select(0, layout.rule_tokens), rule.hidden_weight, rule.hidden, rule.cell, layout.rule_mask
-        )
-        self.word = LSTMTape(
-            word.tokens.index_select(0, layout.word_tokens), word.hidden_weight, word.hidden, word.cell, layout.word_mask
-        )
+        rule_inputs = rule.tokens.index_select(0, layout.rule_tokens)  # N 4H
+        self.rule = LSTMTape(rule_inputs, rule.hidden_weight, rule.hidden, rule.cell, layout.rule_mask)
+        word_inputs = word.tokens.index_select(0, layout.word_tokens)  # W 4H
+        self.word = LSTMTape(word_inputs, word.hidden_weight, word.hidden, word.cell, layout.word_mask)
         self.rule_attention = layout.tape(rule.keys, lengths, places, rule.attention)
         self.word_attention = layout.tape(word.keys, lengths, words, word.attention)
         self.rule_context = context_tape(rule.projected, lengths)
@@ -227,11 +225,13 @@ class TreeTape:
         previous = previous_rows(packing)  # N
         word_sentences = packing.sequences[plan.word_places]  # W
         rule_hidden, word_hidden = self.rule.hidden[starts:], self.word.hidden[starts:]
+        rule_weights = self.rule_attention.weights.index_select(0, previous)  # N S   those that formed the contexts
+        word_weights = self.word_attention.weights.index_select(0, plan.word_before)  # W S
         rule = (
             _sum_by(layout.rule_tokens, self.d_rule_gates, self.rule_token_rows),
             self.rule.hidden_weight_gradient(self.d_rule_gates, previous, packing.rows),
             self.rule_parents.gradient(rule_hidden),
-            self.rule_context.gradient(self.d_rule_gates, self.rule_attention.weights.index_select(0, previous), packing.sequences),
+            self.rule_context.gradient(self.d_rule_gates, rule_weights, packing.sequences),
             d_hidden,
             d_cell,
             *self.rule_attention.gradients(rule_hidden, packing.sequences),
@@ -240,11 +240,7 @@ class TreeTape:
             _sum_by(layout.word_tokens, self.d_word_gates, self.word_token_rows),
             self.word.hidden_weight_gradient(self.d_word_gates, plan.word_before, plan.word_rows),
             self.word_parents.gradient(rule_hidden),
-            self.word_context.gradient(
-                self.d_word_gates,
-                self.word_attention.weights.index_select(0, plan.word_before),
-                word_sentences,
-            ),
+            self.word_context.gradient(self.d_word_gates, word_weights, word_sentences),
             self.d_word[:starts],
             self.d_word_cells[:starts],
             *self.word_attention.gradients(word_hidden, word_sentences),
