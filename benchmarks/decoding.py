@@ -64,6 +64,11 @@ class SameKinds:
         self._kinds = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)  # B T
         self._others = action_kinds != torch.arange(int(action_kinds.max()) + 1).unsqueeze(1)  # kinds A
 
+    @property
+    def least(self) -> None:
+        """Nothing: the kinds say when a derivation ends."""
+        return
+
     def forbidden(self, walk: Walk) -> Tensor:
         """R A: the actions of another kind."""
         due = self._kinds[walk.row_sentences(), walk.used[:, STEPS]]  # R

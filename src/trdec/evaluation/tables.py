@@ -9,7 +9,7 @@ from trdec.evaluation.comparison import Comparison, SystemRow
 from trdec.evaluation.significance import LEVELS
 
 NOTHING = "-"
-"""Stands for a figure that is not there: a bucket without sentences, a deviation of one seed."""
+"""Stands for a figure that is not there, such as a deviation of one seed."""
 
 LENGTH_GROUPS: tuple[tuple[int | None, int | None], ...] = (
     (None, -10),
@@ -77,10 +77,11 @@ def _scores_notes(comparison: Comparison) -> Iterator[str]:
 def buckets_table(comparison: Comparison) -> Table:
     """BLEU by the length of the reference, and the gain over the first system beside it."""
     first = comparison.systems[0]
-    header = ("system", *(f"{bucket.label} words" for bucket in comparison.buckets))
-    counts = ("sentences", *(f"{len(bucket.sentences):,}" for bucket in comparison.buckets))
+    shown = [number for number, bucket in enumerate(comparison.buckets) if bucket.sentences]
+    header = ("system", *(f"{comparison.buckets[number].label} words" for number in shown))
+    counts = ("sentences", *(f"{len(comparison.buckets[number].sentences):,}" for number in shown))
     rows = tuple(
-        (row.name, *(_bucket(bleu, gain, row is first) for bleu, gain in zip(row.buckets, row.gains, strict=True)))
+        (row.name, *(_bucket(row.buckets[number], row.gains[number], row is first) for number in shown))
         for row in comparison.systems
     )
     note = f"BLEU by the number of words in the reference, in brackets the gain over {first.name}."
