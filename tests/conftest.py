@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 
 REPOSITORY = Path(__file__).parent.parent
-CORPORA = Path(os.environ.get("TRDEC_DATA", REPOSITORY.parent / "shared" / "data"))
+CORPORA = Path(os.environ.get("TRDEC_DATA", REPOSITORY / "data"))
 
 # A law that fails must fail again when it is looked into: continuous integration draws the same examples each time.
 settings.register_profile("ci", derandomize=True, deadline=None)

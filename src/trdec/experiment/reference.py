@@ -33,14 +33,16 @@ variants:
 changes: {batches.batch_type: sentences, batches.batch_size: 32}
 ```
 
-* **Side by side.** `--jobs N` runs N trainings at a time, one thread each.
+* **Side by side.** `--jobs N` runs N trainings at a time, one thread each (2 by default, 1 on a single core).
+* **Scales.** `--scale NAME` takes the changes that the file lists under `scales`, and writes to `OUTPUT-NAME`, so that
+  sizes do not mix.
 * **Resumable.** Run the same command again, also after `kill -9`: finished runs are skipped, unfinished ones go on
   from their last checkpoint, and the report is the same as if nothing had happened. A stage is done again only if its
   data, its configuration or its weights changed.
 * **Failures.** A run that fails does not stop the others; it is listed at the end and in the report, and the command
   ends with 1.
-* **Fair.** All systems get the same updates, batches, sizes and rates. Count batches in sentences, as the recipes do,
-  and every system sees the same number of sentence pairs. `trdec-binary` has each pair twice among its examples, once
+* **Fair.** All systems get the same updates, batches, sizes and rates. Count batches in sentences, as the
+  files in `configs/experiments` do, without `training.early_stopping`, and every system sees the same number of sentence pairs. `trdec-binary` has each pair twice among its examples, once
   a tree version; the budget is in updates, so it sees as many pairs as the others and each tree half as often.
   The report says what each system was given.
 * **The report** (`report.md`, `report.html`, `report.json` in the output): BLEU and chrF++ with deviations over seeds
