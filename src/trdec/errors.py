@@ -128,6 +128,12 @@ class ModelError(TrdecError):
 class SearchError(TrdecError):
     """A sentence for which no derivation obeys what a search was asked."""
 
+    def __init__(self, number: int) -> None:
+        super().__init__(
+            f"line {number + 1}: no translation obeys what was asked. Allow more actions (--max-ratio, --max-extra) or "
+            "demand other words or none."
+        )
+
 
 class IllegalActionError(TrdecError):
     """An action that the open symbol does not allow."""

@@ -129,7 +129,7 @@ class Translator:
             source, lengths = side_by_side(sources, self._device)
             constraints = asked.constraints(self.codec, self._effects, numbers, sources)
             if isinstance(chosen, BeamSettings):
-                found = beam_search(self._model, self._effects, source, lengths, chosen, constraints)
+                found = beam_search(self._model, self._effects, source, lengths, chosen, constraints, numbers)
             else:
                 found = sample(self._model, self._effects, source, lengths, chosen, numbers, constraints)
             looked = look(self._model, self.codec, sources, found) if attention else [None] * len(found)

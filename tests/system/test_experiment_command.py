@@ -156,6 +156,40 @@ def test_a_dry_run_shows_commands_and_a_time_and_writes_nothing(tmp_path: Path, 
     assert not (tmp_path / "out").exists()
 
 
+def test_a_dry_run_bears_files_anywhere_and_one_subword_model_for_both_sides(
+    finished: Path, tmp_path: Path, trdec: Run
+) -> None:
+    file = _write(tmp_path, tmp_path / "out")
+    toy, model = finished / "toy", finished / "runs" / "seq2seq-1" / "model" / "codec" / "target.spm.model"
+    keys = {
+        f"data.train.{side}": str(toy / f"train.{ending}") for side, ending in (("source", "vel"), ("target", "en"))
+    }
+    keys |= {f"data.{side}_subwords.model": str(model) for side in ("source", "target")}
+    changes = f"changes={json.dumps(keys)}"
+    result = trdec("experiment", file, "toy=null", f"folder={toy}", "systems=[seq2seq]", changes, "--dry-run")
+    assert result.returncode == 0, result.stderr
+    assert "# all 1 runs" in result.stdout
+
+
+def test_another_toy_corpus_is_made_where_another_is_asked_for(finished: Path, tmp_path: Path, trdec: Run) -> None:
+    file = _write(tmp_path, tmp_path / "out")
+    few = ("systems=[seq2seq]", "changes={training.max_updates: 1}", "decoding.beam_size=1", "samples=0")
+    for sentences in (60, 70):
+        result = trdec("experiment", file, f"toy.sentences={sentences}", *few)
+        assert result.returncode == 0, result.stderr
+        assert len((tmp_path / "out" / "toy" / "train.en").read_text().splitlines()) == sentences
+    assert finished
+
+
+def test_an_output_that_cannot_be_made_is_named(tmp_path: Path, trdec: Run) -> None:
+    file = _write(tmp_path, tmp_path / "a-file" / "out")
+    (tmp_path / "a-file").write_text("in the way\n")
+    result = trdec("experiment", file)
+    assert result.returncode == 1
+    assert "Traceback" not in result.stderr
+    assert "a-file" in result.stderr
+
+
 def _start(file: Path, output: Path) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "trdec.cli.main", "experiment", str(file), f"output={output}", "--jobs", "2"]
     return subprocess.Popen(

@@ -67,12 +67,18 @@ def experiment(
 
 
 def _make_toy(chosen: ExperimentConfiguration, plan: Plan) -> None:
-    if chosen.toy is not None and not (plan.folder / "test.en").exists():
-        from trdec.toy.generate import write_corpus
+    if chosen.toy is None:
+        return
+    from trdec.text.lines import writing
+    from trdec.toy.generate import write_corpus
 
+    note, described = plan.folder.with_suffix(".json"), chosen.toy.model_dump_json()
+    if not note.exists() or note.read_text(encoding="utf-8") != described:
         _say(f"making a toy corpus of {chosen.toy.sentences:,} sentences in {plan.folder}")
         plan.folder.parent.mkdir(parents=True, exist_ok=True)
         write_corpus(plan.folder, chosen.toy.sentences, chosen.toy.seed)
+        with writing(note) as stream:  # only when all of it is there
+            stream.write(described)
 
 
 def _show_plan(chosen: ExperimentConfiguration, jobs: int) -> None:

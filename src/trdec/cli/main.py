@@ -80,6 +80,11 @@ def main() -> None:
     except BrokenPipeError:
         _abandon_output()  # the reader (`head`) has enough
         sys.exit(141)
+    except OSError as error:  # a full disk, a folder that may not be written
+        name = "" if error.filename is None else f"{error.filename}: "
+        print(f"FileError: {name}{error.strerror or error}.", file=sys.stderr)
+        _flush_or_abandon_output()
+        sys.exit(1)
     except TrdecError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         _flush_or_abandon_output()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import sys
 from collections import Counter
@@ -114,6 +115,9 @@ def translate(
         raise UsageError("--no-attention leaves out what --attention and --draw show. Choose one.")
     if attention is not None:
         files.check_attention_file(attention)
+    files.check_distinct(inputs=(source, prefix, skeleton), outputs=(output, trees, attention))
+    if not sampling and (temperature != 1.0 or top_k is not None or top_p is not None):
+        raise UsageError("--temperature, --top-k and --top-p say how to sample. Add --sample.")
 
     import torch
 
@@ -134,7 +138,7 @@ def translate(
     demands = Demands(_lines(prefix), _trees(skeleton), words, word_ratio)
     translator = Translator.load(model, *(also or ()))
     typed = str(source) == STANDARD and sys.stdin.isatty()  # whoever types waits for each line's translation
-    lines = (line.text for line in read_lines(source))
+    lines = _begun(line.text for line in read_lines(source))
     remarks: Counter[str] = Counter()
     in_json = output_format is OutputFormat.json
     looking = attention is not None or draw is not None or (in_json and not no_attention)
@@ -157,6 +161,12 @@ def translate(
         finally:
             for remark, count in remarks.items():
                 print(f"{count} {'line' if count == 1 else 'lines'} {remark}.", file=sys.stderr)
+
+
+def _begun(lines: Iterator[str]) -> Iterator[str]:
+    """The same lines, of which the first has been read: a file that is not there is known before outputs are begun."""
+    first = list(itertools.islice(lines, 1))
+    return itertools.chain(first, lines)
 
 
 def _lines(path: Path | None) -> list[str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -35,6 +35,16 @@ def check_attention_file(path: Path) -> None:
             f"{path}: expected a name that ends in {PAGE}, for a page of heatmaps, or in {JSON_LINES}, for JSON lines; "
             f"found {repr(path.suffix) if path.suffix else 'no ending'}."
         )
+
+
+def check_distinct(inputs: Iterable[Path | None], outputs: Iterable[Path | None]) -> None:
+    """Refuse an output that is an input, or another output: it would be written over before it is read."""
+    taken = {path.resolve() for path in inputs if path is not None and str(path) != STANDARD}
+    for path in outputs:
+        if path is not None and str(path) != STANDARD:
+            if path.resolve() in taken:
+                raise UsageError(f"{path}: is named twice, and would be written over. Name another output.")
+            taken.add(path.resolve())
 
 
 @contextlib.contextmanager

@@ -38,7 +38,10 @@ def read_document(path: Path) -> Document:
         raise FileError(f"{path}: cannot be read: {error.strerror}. Check the name and its permissions.") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: expected UTF-8, found the byte 0x{error.object[error.start]:02x}.") from error
-    loader = yaml.SafeLoader(text)
+    try:
+        loader = yaml.SafeLoader(text)
+    except yaml.YAMLError as error:  # a character that YAML does not allow
+        raise ConfigError(f"{path}: this is not YAML: {error}.") from error
     try:
         node = loader.get_single_node()
         content = {} if node is None else loader.construct_document(node)

@@ -86,7 +86,7 @@ class Reader:
             entries = supertags.read(lines, [Line(Place(str(self.corpus.target), pair.number + 1), " ".join(target))])
         else:
             entries = treebank.FORMATS[ANNOTATIONS[kind]](lines)
-        entry = next(entries, None)
+        entry = next(map(treebank.checked, entries), None)
         place = lines[0].place
         if entry is None:
             return LeftOut(Reason.UNREADABLE, f"{place}: expected a tree, found an empty line.")

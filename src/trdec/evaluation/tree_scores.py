@@ -94,7 +94,7 @@ def score_trees(
         )
     there = [tree for tree in trees if tree is not None]
     well_formed = sum(
-        split_words(hypothesis) == ([] if tree is None else words(tree))
+        "".join(split_words(hypothesis)) == ("" if tree is None else "".join(words(tree)))
         for tree, hypothesis in zip(trees, hypotheses, strict=True)
     )
     comparable, labelled, unlabelled = None, None, None

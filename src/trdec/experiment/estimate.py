@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -60,16 +61,11 @@ def total_seconds(plan: Plan, by_system: dict[str, Estimate], jobs: int) -> floa
 def _try(plan: Plan, run: Run) -> Estimate:
     with tempfile.TemporaryDirectory(prefix="trdec-estimate-") as name:
         folder = Path(name)
-        data, origin = run.training.located_data, run.training.folder
-        for corpus in (data.train, data.dev):
-            _shorten(corpus, origin, folder)
-        for model in (data.source_subwords.model, data.target_subwords.model):
-            if model is not None:
-                (folder / model.relative_to(origin)).symlink_to(model.resolve())
+        files = _shortened(run, folder)
         model = folder / "model"
         sizes = [f"training.{key}={UPDATES}" for key in ("max_updates", "validate_every", "log_every")]
         subwords = [f"data.{side}_subwords.size=300" for side in ("source", "target")]
-        _trdec(*run.commands["train"], f"folder={folder}", f"output={model}", *sizes, *subwords, "training.plot=false")
+        _trdec(*run.commands["train"], *files, f"output={model}", *sizes, *subwords, "training.plot=false")
         row = next(row for row in JsonLines(model / "log.jsonl").rows() if row["event"] == "train")
         return Estimate(
             run.system,
@@ -98,17 +94,27 @@ def _translating(plan: Plan, run: Run, model: Path, actions: int) -> float:
     return start + max(0.0, seconds(1 + SENTENCES) - start) * lines / SENTENCES
 
 
-def _shorten(corpus: CorpusConfiguration, origin: Path, folder: Path) -> None:
-    """The first sentences of a corpus, in files of the same names."""
-    for path in (corpus.source, corpus.target, corpus.supertags):
-        if path is not None:
-            _write(folder / path.relative_to(origin), (line.text for line in islice(read_lines(path), LINES)))
+def _shortened(run: Run, folder: Path) -> list[str]:
+    """The keys that name the first sentences of a run's corpora, which are written to a folder."""
+    data, keys = run.training.located_data, []
+    for split, corpus in (("train", data.train), ("dev", data.dev)):
+        for name, lines in _beginnings(corpus):
+            path = folder / f"{split}.{name}"
+            _write(path, lines)
+            keys.append(f"data.{split}.{name}={json.dumps(str(path))}")
+    return keys
+
+
+def _beginnings(corpus: CorpusConfiguration) -> Iterator[tuple[str, Iterable[str]]]:
+    for name in ("source", "target", "supertags"):
+        if (path := getattr(corpus, name)) is not None:
+            yield name, (line.text for line in islice(read_lines(path), LINES))
     if corpus.constituency is not None:
         entries = islice(treebank.read("penn", corpus.constituency, None), LINES)
         trees = (brackets.NO_TREE if entry.tree is None else brackets.write(entry.tree) for entry in entries)
-        _write(folder / corpus.constituency.relative_to(origin), trees)
+        yield "constituency", trees
     if corpus.dependency is not None:
-        _write(folder / corpus.dependency.relative_to(origin), _first_sentences(corpus.dependency))
+        yield "dependency", _first_sentences(corpus.dependency)
 
 
 def _first_sentences(conllu: Path) -> Iterator[str]:
@@ -121,7 +127,6 @@ def _first_sentences(conllu: Path) -> Iterator[str]:
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 

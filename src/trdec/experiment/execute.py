@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from trdec.errors import TrdecError
 from trdec.experiment.facts import training_facts, translation_facts
 from trdec.experiment.plan import STAGES, Plan, Run, Stage
 from trdec.experiment.records import Records
@@ -86,13 +87,18 @@ class _Workshop:
             status, log = self._run(run, stage)
             if self._closed:
                 return None
-            if status:
-                failure = Failure(run, stage, _reason(log, status), log)
+            reason = _reason(log, status) if status else None
+            if reason is None:
+                try:
+                    seconds = time.monotonic() - began
+                    facts = training_facts(run) if stage == "train" else translation_facts(run, seconds)
+                    self._records.finish(run, stage, facts)
+                except (TrdecError, OSError) as error:
+                    reason = str(error)
+            if reason is not None:
+                failure = Failure(run, stage, reason, log)
                 self._watcher.failed(failure)
                 return failure
-            seconds = time.monotonic() - began
-            facts = training_facts(run) if stage == "train" else translation_facts(run, seconds)
-            self._records.finish(run, stage, facts)
             self._watcher.finished(run, stage, facts)
         return None
 

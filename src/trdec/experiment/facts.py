@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from importlib.metadata import version
 from pathlib import Path
@@ -21,7 +22,8 @@ def training_facts(run: Run) -> dict[str, Any]:
     rows = list(JsonLines(model / "log.jsonl").rows())
     train = [row for row in rows if row["event"] == "train"]
     dev = [row for row in rows if row["event"] == "dev"]
-    best = next((row for row in reversed(dev) if row["best"]), dev[-1])
+    by_bleu = run.training.training.metric == "bleu"
+    best = min(dev, key=lambda row: -row["bleu"] if by_bleu else _loss(row))
     return {
         "updates": dev[-1]["update"],
         "sentences": sum(row["sentences"] for row in train),
@@ -33,6 +35,10 @@ def training_facts(run: Run) -> dict[str, Any]:
         "curve": [{"update": row["update"], "perplexity": row["perplexity"]} for row in dev],
         "versions": versions(),
     }
+
+
+def _loss(row: dict[str, Any]) -> float:
+    return math.inf if row["loss"] is None else row["loss"]
 
 
 def translation_facts(run: Run, seconds: float) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from trdec.config import Configuration, load_configuration
 from trdec.errors import FileError
 from trdec.experiment.configuration import DecodingConfiguration, ExperimentConfiguration
 from trdec.systems import ANNOTATIONS, SYSTEMS
+from trdec.trees.own_builder import is_own, own_file
 
 Stage = Literal["train", "translate"]
 STAGES: tuple[Stage, ...] = ("train", "translate")
@@ -40,6 +41,10 @@ class Run:
         """The kinds of trees it learns; with several, each sentence is trained on once in each."""
         own = tuple(treebank.kind for treebank in SYSTEMS[self.training.system].treebanks)
         return self.training.data.trees or own
+
+    def result(self, stage: Stage) -> Path:
+        """The file that a finished stage leaves behind."""
+        return self.directory / "model" / "model.safetensors" if stage == "train" else self.translations
 
     @property
     def translations(self) -> Path:
@@ -92,7 +97,8 @@ class Plan:
         kinds = set(run.tree_kinds) & set(ANNOTATIONS)
         corpora = [getattr(corpus, name) for corpus in (data.train, data.dev) for name in ("source", "target", *kinds)]
         models = [data.source_subwords.model, data.target_subwords.model]
-        return tuple(dict.fromkeys(path for path in (*corpora, *models, *self.test) if path is not None))
+        own = [own_file(kind) for kind in run.tree_kinds if is_own(kind)]
+        return tuple(dict.fromkeys(path for path in (*corpora, *models, *own, *self.test) if path is not None))
 
     def check_files(self) -> None:
         """See that every file is there, before hours are spent."""

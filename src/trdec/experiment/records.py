@@ -24,7 +24,7 @@ class Records:
     def finished(self, run: Run, stage: Stage) -> dict[str, Any] | None:
         """The record of a stage, if there is one and everything that it depends on is as it was."""
         path = self._path(run, stage)
-        if not path.exists():
+        if not path.exists() or not run.result(stage).exists():
             return None
         try:
             record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -43,7 +43,7 @@ class Records:
 
     def _depends_on(self, run: Run, stage: Stage) -> dict[str, Any]:
         files = {os.path.relpath(path, self._plan.folder): self._checksum(path) for path in self._plan.files(run)}
-        before = {} if stage == "train" else {"model": self._checksum(run.directory / "model" / "model.safetensors")}
+        before = {} if stage == "train" else {"model": self._checksum(run.result("train"))}
         return {**run.depends_on(stage), "files": files, **before}
 
     def _checksum(self, path: Path) -> str:

@@ -41,10 +41,10 @@ changes: {batches.batch_type: sentences, batches.batch_size: 32}
   data, its configuration or its weights changed.
 * **Failures.** A run that fails does not stop the others; it is listed at the end and in the report, and the command
   ends with 1.
-* **Fair.** All systems get the same updates, batches, sizes and rates. Count batches in sentences, as the
-  files in `configs/experiments` do, without `training.early_stopping`, and every system sees the same number of sentence pairs. `trdec-binary` has each pair twice among its examples, once
-  a tree version; the budget is in updates, so it sees as many pairs as the others and each tree half as often.
-  The report says what each system was given.
+* **Fair.** All systems get the same updates, batches, sizes and rates. Count batches in sentences, as the files in
+  `configs/experiments` do, without `training.early_stopping`, and every system sees the same number of sentence pairs.
+  `trdec-binary` has each pair twice among its examples, once a tree version; the budget is in updates, so it sees as
+  many pairs as the others and each tree half as often. The report says what each system was given.
 * **The report** (`report.md`, `report.html`, `report.json` in the output): BLEU and chrF++ with deviations over seeds
   and significance against the first system, gains by length and the histogram of lengths (the paper's figures 4 and
   5), training curves, size and speed, sample translations with their trees, and every command and version. How scores

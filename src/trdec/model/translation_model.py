@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Any, Generic, Self
 
 import torch
 from torch import Tensor, nn
@@ -99,6 +99,15 @@ class TranslationModel(nn.Module, Generic[State]):
             label_smoothing,
         )  # N
         return Loss(smoothed.sum(), packing.unpack(plain, batch.actions.shape[1]))
+
+    def train(self, mode: bool = True) -> Self:
+        """Turn training on or off; what search prepared from the weights is forgotten, since training changes them.
+
+        Their versions do not always tell: a fused optimiser on the CPU leaves them as they are.
+        """
+        if mode:
+            self._stepper = None
+        return super().train(mode)
 
     def _current_stepper(self) -> TreeStepper | SequenceStepper:
         """The fast way to step, with the present weights."""

@@ -56,12 +56,13 @@ def beam_search(
     source_lengths: Tensor,  # B
     settings: BeamSettings,
     constraints: Sequence[Constraint] = (),
+    numbers: Sequence[int] | None = None,
 ) -> list[list[Hypothesis]]:
     """For each sentence the `n_best` derivations of best score that were found, best first.
 
     The beam of a sentence is `beam_size` places. At each step the best continuations of all its hypotheses,
     by log-probability, take the places; one that ends keeps its place for good, and the rest goes on in fewer.
-    A beam of 1 is greedy search.
+    A beam of 1 is greedy search. `numbers` are the sentences' numbers, for messages.
     """
     bounds = settings.limits.bounds(source_lengths, effects)
     walk = Walk.start(model, effects, source, source_lengths, bounds, constraints)
@@ -82,7 +83,7 @@ def beam_search(
         done = ~live.any(dim=1) | (free == 0)  # B
         if settings.early_termination and any(finished):
             done |= _decided(walk, settings, finished, totals)
-        _require_results(walk, finished, done)
+        _require_results(walk, finished, done, numbers or range(len(source)))
 
         if bool(done.all()):
             break
@@ -146,13 +147,10 @@ def _decided(walk: Walk, settings: BeamSettings, finished: list[list[_Finished]]
     return torch.tensor(worst, dtype=torch.float64, device=totals.device) >= best
 
 
-def _require_results(walk: Walk, finished: list[list[_Finished]], done: Tensor) -> None:
+def _require_results(walk: Walk, finished: list[list[_Finished]], done: Tensor, numbers: Sequence[int]) -> None:
     for number in walk.sentences[done].tolist():
         if not finished[number]:
-            raise SearchError(
-                f"sentence {number + 1} of the batch has no derivation that obeys what was asked. "
-                "Ask for less: a longer greatest length, or no constraint."
-            )
+            raise SearchError(numbers[number])
 
 
 def _n_best(trail: Trail, candidates: list[_Finished], count: int) -> list[Hypothesis]:

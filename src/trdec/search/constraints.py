@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -22,7 +22,7 @@ ANY = -1
 
 @dataclass(frozen=True)
 class Prefix:
-    """Each sentence's first pieces are given; whatever is not a piece (a rule, a mark) stays free.
+    """Each sentence's first pieces are given; whatever is not a piece (a rule, a mark) stays free between words.
 
     The piece after the prefix begins a new word, so that the last given word is not continued.
     """
@@ -42,11 +42,12 @@ class Prefix:
 
     @property
     def least(self) -> Tensor:
-        """B M: the pieces given."""
-        return _only(PIECES, self.lengths)
+        """B M: the pieces given, and the words that they begin."""
+        words = (self.begins[self.pieces] & (self.pieces != ANY)).sum(dim=1)  # B
+        return _least({PIECES: self.lengths, WORDS: words})
 
     def forbidden(self, walk: Walk) -> Tensor | None:
-        """R A: other pieces than the one due."""
+        """R A: other pieces than the one due, and whatever would end a word before its last given piece."""
         sentences, written = walk.row_sentences(), walk.used[:, PIECES]  # R
         lengths = self.lengths[sentences]  # R
         if not bool((written <= lengths).any()) or not self.pieces.shape[1]:
@@ -55,6 +56,8 @@ class Prefix:
         numbers = torch.arange(len(self.is_piece))
         inside, at_end = (written < lengths).unsqueeze(1), ((written == lengths) & (lengths > 0)).unsqueeze(1)
         wrong = self.is_piece & (numbers != due.unsqueeze(1))  # R A
+        within_word = ~self.begins[due].unsqueeze(1)  # R 1   nothing but the next piece may follow
+        wrong |= within_word & ~self.is_piece
         return (inside & wrong) | (at_end & self.is_piece & ~self.begins)
 
 
@@ -114,7 +117,7 @@ class ExactWords:
     @property
     def least(self) -> Tensor:
         """B M: the words asked for."""
-        return _only(WORDS, self.counts)
+        return _least({WORDS: self.counts})
 
     def forbidden(self, walk: Walk) -> Tensor:
         """R A: what would make too many words, and pieces that continue a word where none is begun."""
@@ -126,8 +129,10 @@ class ExactWords:
         return self.bare | too_many | (fresh.unsqueeze(1) & self.is_piece & ~self.begins)
 
 
-def _only(measure: int, amounts: Tensor) -> Tensor:
-    """B M: amounts B of one measure, and nothing of the others."""
-    amounts_by_measure = amounts.new_zeros(len(amounts), MEASURES)  # B M
-    amounts_by_measure[:, measure] = amounts
-    return amounts_by_measure
+def _least(amounts: Mapping[int, Tensor]) -> Tensor:
+    """B M: amounts B of some measures, and nothing of the others."""
+    first = next(iter(amounts.values()))
+    least = first.new_zeros(len(first), MEASURES)  # B M
+    for measure, amount in amounts.items():
+        least[:, measure] = amount
+    return least

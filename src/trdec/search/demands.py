@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -34,8 +35,11 @@ class Demands:
     def __post_init__(self) -> None:
         if self.words is not None and self.word_ratio is not None:
             raise UsageError("the number of words is demanded twice, as such and as a ratio. Choose one.")
-        if (self.words is not None and self.words < 1) or (self.word_ratio is not None and self.word_ratio <= 0):
+        ratio = self.word_ratio
+        if (self.words is not None and self.words < 1) or (ratio is not None and not 0 < ratio < math.inf):
             raise UsageError("expected a number of words of at least 1, or a ratio above 0.")
+        if self.skeletons is not None and (self.words is not None or ratio is not None):
+            raise UsageError("a tree without words and a number of words are demanded at once. Choose one.")
 
     def constraints(
         self, codec: Codec, effects: Effects, numbers: Sequence[int], sources: Sequence[Source]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,7 +10,7 @@ import torch
 from torch import Tensor
 
 from trdec.errors import UsageError
-from trdec.search.effects import STEPS, Effects
+from trdec.search.effects import PIECES, STEPS, WORDS, Effects
 
 NO_LIMIT = 1 << 40
 
@@ -26,7 +27,7 @@ class Normalisation:
     unit: Literal["actions", "words"] = "actions"
 
     def __post_init__(self) -> None:
-        if self.power < 0:
+        if not 0 <= self.power < math.inf:
             raise UsageError(f"expected a length power of 0 or more, found {self.power}.")
 
     def score(self, log_prob: float, actions: int, words: int) -> float:
@@ -55,7 +56,7 @@ class LengthLimits:
     max_extra: int = 50
 
     def __post_init__(self) -> None:
-        if self.min_ratio < 0 or self.max_ratio < 0 or self.max_extra < 0:
+        if not (0 <= self.min_ratio < math.inf and 0 <= self.max_ratio < math.inf and 0 <= self.max_extra < NO_LIMIT):
             raise UsageError(
                 "expected ratios of length that are 0 or more, found "
                 f"min_ratio {self.min_ratio}, max_ratio {self.max_ratio}, max_extra {self.max_extra}."
@@ -95,21 +96,31 @@ class Bounds:
     def too_long(self, effects: Effects, used: Tensor, needs_below: Tensor) -> Tensor | None:
         """R A: the actions after which no completion would keep below the bounds; None if there are none.
 
-        Whatever a derivation must have at least and its shortest completion lacks (words, say) takes a step each.
+        Words and pieces within words that a derivation must have and its shortest completion lacks take a step each.
         """
         width = len(used) // len(self.high)
         room = self.high.repeat_interleave(width, dim=0) - used - needs_below  # R M
-        lacks = self.low.repeat_interleave(width, dim=0) - used - needs_below  # R M
         takes = effects.gains + effects.needs_after  # A M
-        tight = (room < takes.amax(dim=0)).any(dim=0)  # M
-        tight[STEPS] |= bool((room[:, STEPS] < takes[:, STEPS].amax() + lacks.amax(dim=1)).any())
-        if not bool(tight.any()):
+        lacking = self._lacking(effects, used, needs_below)  # R A
+        if lacking is None:
+            tight = (room < takes.amax(dim=0)).any(dim=0)  # M
+            if not bool(tight.any()):
+                return None
+            return (takes[:, tight] > room[:, tight].unsqueeze(1)).any(dim=2)  # R A
+        too_long = (takes > room.unsqueeze(1)).any(dim=2)  # R A
+        return too_long | (takes[:, STEPS] + lacking > room[:, STEPS, None])
+
+    def _lacking(self, effects: Effects, used: Tensor, needs_below: Tensor) -> Tensor | None:
+        """R A: how many words and pieces within words are owed beyond the shortest completion; None if none are."""
+        low = self.low.repeat_interleave(len(used) // len(self.low), dim=0)  # R M
+        words = low[:, WORDS] - used[:, WORDS] - needs_below[:, WORDS]  # R
+        # The shortest completion has one piece a word.
+        within = (low[:, PIECES] - low[:, WORDS]).clamp(min=0) - (used[:, PIECES] - used[:, WORDS])  # R
+        if not bool(((words > 0) | (within > 0)).any()):
             return None
-        too_long = (takes[:, tight] > room[:, tight].unsqueeze(1)).any(dim=2)  # R A
-        for measure in (lacks > 0).any(dim=0).nonzero().squeeze(1).tolist():
-            lacking = (lacks[:, measure, None] - takes[:, measure]).clamp(min=0)  # R A
-            too_long |= takes[:, STEPS] + lacking > room[:, STEPS, None]
-        return too_long
+        gains, after = effects.gains, effects.needs_after  # A M
+        lacking = (words.unsqueeze(1) - (gains + after)[:, WORDS]).clamp(min=0)  # R A
+        return lacking + (within.unsqueeze(1) - (gains[:, PIECES] - gains[:, WORDS])).clamp(min=0)
 
     def too_short(self, effects: Effects, used: Tensor, needs_below: Tensor) -> Tensor | None:
         """R A: the actions after which no word could follow although some measure is too small; None if none are."""

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trdec.errors import UsageError
+from trdec.errors import SearchError, UsageError
 from trdec.search.effects import STEPS, Effects
 from trdec.search.hypothesis import Hypothesis, Trail
 from trdec.search.length import LengthLimits, Normalisation
@@ -73,6 +73,7 @@ def sample(
         log_probs, walk = walk.step()
         sentences = walk.sentences if kept is None else walk.sentences[kept]  # B
         log_probs = log_probs[rows]  # R A
+        _require_choice(log_probs, live, [numbers[n] for n in sentences.tolist()])
         actions = _choose(log_probs, draws[sentences, :, len(trail)].flatten(), settings)  # R
         trail.append(rows, actions, log_probs.gather(1, actions.unsqueeze(1)).squeeze(1))
         walk = walk.take(rows, actions, kept)
@@ -86,6 +87,13 @@ def sample(
         kept = None if bool(staying.all()) else staying.nonzero().squeeze(1)  # B'
         live = live[rows]
     return [sorted(hypotheses, key=lambda hypothesis: -hypothesis.score) for hypotheses in found]
+
+
+def _require_choice(log_probs: Tensor, live: Tensor, numbers: Sequence[int]) -> None:
+    """See that every live row of log-probabilities R A has an action; `numbers` are the sentences'."""
+    stuck = (live & ~log_probs.isfinite().any(dim=1)).nonzero().squeeze(1).tolist()
+    if stuck:
+        raise SearchError(numbers[stuck[0] // (len(live) // len(numbers))])
 
 
 def _draws(settings: SamplingSettings, numbers: Sequence[int], most_steps: int) -> Tensor:

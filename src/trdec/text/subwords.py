@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -50,9 +50,18 @@ class Subwords:
     def train(cls, lines: Iterable[str], kind: Kind, size: int) -> Subwords:
         """A model of `size` pieces learnt from the lines; every character of theirs gets a piece."""
         buffer = io.BytesIO()
+        failed: list[Exception] = []
+
+        def given() -> Iterator[str]:
+            try:
+                yield from lines
+            except Exception as error:
+                failed.append(error)
+                raise
+
         try:
             sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=iter(lines),
+                sentence_iterator=given(),
                 model_writer=buffer,
                 model_type=kind,
                 vocab_size=size,
@@ -61,6 +70,8 @@ class Subwords:
                 minloglevel=2,
             )
         except (RuntimeError, OSError) as error:
+            if failed:  # reading the lines, not learning from them
+                raise failed[0] from None
             raise SubwordError(
                 f"cannot learn {size} {kind} pieces from this text: {error}. "
                 "Ask for fewer pieces where the text is small, for more where it has many characters."

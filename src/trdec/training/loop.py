@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import Any, Generic
 
 import torch
 
-from trdec.errors import CheckpointError, TrainingError, TrainingInterrupted
+from trdec.errors import CheckpointError, FileError, TrainingError, TrainingInterrupted
 from trdec.training.best import BestWeights
 from trdec.training.checkpoint import Checkpoint, Checkpoints
 from trdec.training.configuration import TrainingConfiguration
@@ -112,9 +113,15 @@ class Loop(Generic[AnyBatch]):
                             f"a checkpoint is in {self.checkpoints.folder}. Run the same command again to go on.",
                             interrupt.signal,
                         )
+            if not self.best.kept:  # it ended before the first look at dev: max_updates was lowered
+                self._validate(counts=False)
+                self._checkpoint()
             self._export()
-        finally:
-            self.observer.end()
+        except BaseException:
+            with contextlib.suppress(FileError):  # what went wrong first is what has to be said
+                self.observer.end()
+            raise
+        self.observer.end()
         kept = self.best.kept[0]
         stopped = self.stopping.exhausted and self.update < self.configuration.max_updates
         weights = self.directory / WEIGHTS

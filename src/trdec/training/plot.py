@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from trdec.errors import FileError
 from trdec.training.kinds import ALL
 from trdec.training.log import JsonLines
 from trdec.training.protocols import Row
@@ -70,8 +71,14 @@ def draw_losses(rows: list[dict[str, Any]], path: Path) -> None:
         if axes.lines:
             axes.legend()
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    figure.savefig(temporary, format="png", dpi=100)
-    temporary.replace(path)
+    try:
+        figure.savefig(temporary, format="png", dpi=100)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise FileError(
+            f"{path}: cannot be written: {error.strerror}. Make room, or set training.plot=false."
+        ) from error
 
 
 def _columns(points: list[tuple[int, float]]) -> tuple[list[int], list[float]]:

@@ -37,8 +37,8 @@ def read(format_name: str, path: Path | str, text: Path | str | None = None) -> 
     if format_name == CCG:
         if text is None:
             raise UsageError("supertags stand beside a file of words: give it with --text FILE")
-        return map(_checked, supertags.read(read_lines(path), read_lines(text)))
-    entries = map(_checked, FORMATS[format_name](read_lines(path)))
+        return map(checked, supertags.read(read_lines(path), read_lines(text)))
+    entries = map(checked, FORMATS[format_name](read_lines(path)))
     return entries if text is None else _beside(entries, read_lines(text))
 
 
@@ -48,7 +48,7 @@ def misused_label(node: Nonterminal) -> bool:
     return misused or node.label in SYMBOLS_NOT_LABELS
 
 
-def _checked(entry: Entry) -> Entry:
+def checked(entry: Entry) -> Entry:
     """The entry, or its error if a label of its tree means something else in a derivation."""
     if entry.tree is None:
         return entry

@@ -183,6 +183,27 @@ def test_what_is_demanded_of_translations_holds(model: Path, lines: list[str], t
     assert "there are only 2 prefixes for at least 3 lines" in result.stderr
 
 
+def test_what_would_lose_a_file_or_mean_nothing_is_refused(model: Path, tmp_path: Path) -> None:
+    text, kept = tmp_path / "text", tmp_path / "kept"
+    text.write_text("Keride yesitir .\n")
+    kept.write_text("before\n")
+    for options in (("-o", text), ("--trees", text), ("-o", kept, "--trees", kept)):
+        result = run(translate, model, "--input", text, *options)
+        assert (result.returncode, "is named twice, and would be written over" in result.stderr) == (1, True)
+    result = run(translate, model, "--input", tmp_path / "nowhere", "-o", kept)
+    assert "nowhere: cannot be read" in result.stderr
+    assert (text.read_text(), kept.read_text()) == ("Keride yesitir .\n", "before\n")
+    result = run(translate, model, "--top-k", 3, stdin="x\n")
+    assert "--temperature, --top-k and --top-p say how to sample. Add --sample." in result.stderr
+    for option in ("--max-ratio", "--min-ratio"):
+        assert "expected ratios of length" in run(translate, model, option, "inf", stdin="x\n").stderr
+    assert "expected a length power of 0 or more" in run(translate, model, "--length-power", "nan", stdin="x\n").stderr
+    assert "or a ratio above 0" in run(translate, model, "--word-ratio", "inf", stdin="x\n").stderr
+    kept.write_text("(())\n")
+    result = run(translate, model, "--skeleton", kept, "--words", 3, stdin="x\n")
+    assert "a tree without words and a number of words are demanded at once. Choose one." in result.stderr
+
+
 def test_samples_and_ensembles(model: Path, lines: list[str]) -> None:
     options = ("--sample", "--n-best", 3, "--format", "json", "--temperature", 3)
     once, again = (run(translate, model, *options, stdin=lines[0]).stdout for _ in range(2))

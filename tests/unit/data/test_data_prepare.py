@@ -167,6 +167,15 @@ def test_an_error_leaves_what_was_there(folder: Path, tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".data*"))
 
 
+def test_a_label_that_means_something_else_leaves_its_sentence_out(folder: Path, tmp_path: Path) -> None:
+    trees = (folder / "train.en.con").read_text().splitlines()
+    trees[3] = trees[3].replace("(NP", "(pre+", 1)
+    (folder / "train.en.con").write_text("\n".join(trees) + "\n")
+    made = prepare(configuration(folder), "trdec-con", tmp_path / "data")
+    assert len(made.train) == 599
+    assert "the label 'pre+' is kept for preterminals" in json.dumps(made.report.to_json())
+
+
 def test_progress_is_told(toy: Path, tmp_path: Path) -> None:
     told: dict[str, tuple[int, int]] = {}
     prepare(configuration(toy), "lin", tmp_path / "data", progress=lambda task, *state: told.update({task: state}))

@@ -35,6 +35,7 @@ def plan(tmp_path: Path) -> Plan:
     plan = _plan(tmp_path)
     (plan.runs[0].directory / "model").mkdir(parents=True)
     (plan.runs[0].directory / "model" / "model.safetensors").write_bytes(b"weights")
+    plan.runs[0].translations.write_text("a translation\n")
     records = Records(plan)
     records.finish(plan.runs[0], "train", {"updates": 3})
     records.finish(plan.runs[0], "translate", {"seconds": 1})
@@ -70,6 +71,26 @@ def test_other_weights_make_translating_due(plan: Plan) -> None:
     (plan.runs[0].directory / "model" / "model.safetensors").write_bytes(b"others")
     assert Records(plan).finished(plan.runs[0], "train") is not None
     assert Records(plan).finished(plan.runs[0], "translate") is None
+
+
+def test_what_was_deleted_is_due_again(plan: Plan) -> None:
+    plan.runs[0].translations.unlink()
+    assert Records(plan).finished(plan.runs[0], "train") is not None
+    assert Records(plan).finished(plan.runs[0], "translate") is None
+    plan.runs[0].result("train").unlink()
+    assert Records(plan).finished(plan.runs[0], "train") is None
+
+
+def test_an_edit_of_an_own_builder_makes_training_due(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = tmp_path / "builder_of_this_test.py"
+    module.write_text("def flat(words):\n    return words\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    plan = _plan(
+        tmp_path,
+        "systems=[mine]",
+        "variants={mine: {system: trdec-binary, changes: {data.trees: ['builder_of_this_test:flat']}}}",
+    )
+    assert module in plan.files(plan.runs[0])
 
 
 @pytest.mark.usefixtures("plan")

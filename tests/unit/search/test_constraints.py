@@ -13,6 +13,7 @@ from trdec.search.constraints import ExactWords, Prefix, Skeleton
 from trdec.search.effects import STEPS, WORDS
 from trdec.search.ensemble import Ensemble
 from trdec.search.length import LengthLimits
+from trdec.search.sampling import SamplingSettings, sample
 from trdec.search.tabular import TabularMemory, TabularModel, TabularState
 from trdec.targets.actions import ApplyRule, EmitWord
 from trdec.targets.table import ActionTable
@@ -53,6 +54,21 @@ def test_the_last_word_of_a_prefix_is_not_continued() -> None:
     for hypotheses in beam_search(one.model, one.effects, *one.sources([0, 1, 2]), settings, [prefix]):
         for hypothesis in hypotheses:
             assert one.codec.decode(hypothesis.actions).text.split()[0] == "The"
+
+
+@pytest.mark.parametrize("system", ["trdec-binary", "trdec-con", "trdec-dep", "seq2seq"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_word_of_a_prefix_is_one_word_however_many_pieces_it_has(system: str, seed: int) -> None:
+    one = small(system, seed)
+    begins = one.effects.gains[:, WORDS] > 0
+    pieces = list(one.codec.target_side.subwords.split("Theisther"))
+    assert len(pieces) > 1
+    prefix = Prefix.of(one.codec.table, begins, [pieces] * 3)
+    settings = BeamSettings(4, 4, limits=_limits(40))
+    for hypotheses in beam_search(one.model, one.effects, *one.sources([0, 1, 2]), settings, [prefix]):
+        assert hypotheses
+        for hypothesis in hypotheses:
+            assert one.codec.decode(hypothesis.actions).text.split()[0] == "Theisther"
 
 
 def test_a_skeleton_is_the_tree_that_comes_out() -> None:
@@ -107,8 +123,11 @@ def test_the_greatest_length_leaves_room_for_what_is_asked(system: str, spare: i
 def test_what_cannot_be_is_refused() -> None:
     one = small("seq2seq")
     exact = ExactWords.of(one.codec.table, one.effects.gains[:, WORDS] > 0, [50])
-    with pytest.raises(SearchError, match="no derivation that obeys"):
-        beam_search(one.model, one.effects, *one.sources([0]), BeamSettings(2, limits=_limits(10)), [exact])
+    with pytest.raises(SearchError, match=r"line 5: no translation obeys what was asked\. Allow more"):
+        beam_search(one.model, one.effects, *one.sources([0]), BeamSettings(2, limits=_limits(10)), [exact], [4])
+    drawing = SamplingSettings(samples=2, limits=_limits(10))
+    with pytest.raises(SearchError, match=r"line 5: no translation obeys what was asked\. Allow more"):
+        sample(one.model, one.effects, *one.sources([0]), drawing, [4], [exact])
     with pytest.raises(UsageError, match="writes marks"):
         ExactWords.of(Tiny.of("lin").table, torch.zeros(1, dtype=torch.bool), [3])
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trdec.errors import SubwordError
+from trdec.errors import EncodingError, SubwordError
 from trdec.text.lines import read_lines, split_words
 from trdec.text.subwords import UNKNOWN, Subwords
 from trdec.text.tokens import Tokeniser
@@ -62,6 +62,12 @@ def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
 def test_too_many_pieces_for_the_text_are_refused() -> None:
     with pytest.raises(SubwordError, match=r"cannot learn 5000 bpe pieces from this text: .*Ask for fewer pieces"):
         Subwords.train(LINES, "bpe", 5000)
+
+
+def test_text_that_cannot_be_read_is_said_to_be_that(tmp_path: Path) -> None:
+    (tmp_path / "text").write_bytes(b"a cat\ncaf\xe9\n")
+    with pytest.raises(EncodingError, match="text, line 2: expected UTF-8, found the byte 0xe9"):
+        Subwords.train((line.text for line in read_lines(tmp_path / "text")), "bpe", 10)
 
 
 def test_tokens_join_to_the_raw_text_again() -> None:

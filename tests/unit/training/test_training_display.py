@@ -14,7 +14,7 @@ from rich.console import Console
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tiny_training import make_loop
 
-from trdec.errors import TrainingError
+from trdec.errors import FileError, TrainingError
 from trdec.training.display import Clock, LiveDisplay, PlainDisplay
 from trdec.training.log import JsonLines
 from trdec.training.plot import LossPlot, draw_losses
@@ -104,6 +104,22 @@ def test_the_plot_is_drawn_now_and_then_and_at_the_end(tmp_path: Path) -> None:
     plot.end()
     assert (tmp_path / "loss.png").stat().st_mtime_ns > first
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_plot_that_cannot_be_written_is_named_and_hides_no_other_error(tmp_path: Path) -> None:
+    rows = [TRAIN, DEV]
+    message = r"loss.png: cannot be written: No such file or directory. Make room, or set training.plot=false"
+    with pytest.raises(FileError, match=message):
+        draw_losses(rows, tmp_path / "nowhere" / "loss.png")
+    log = JsonLines(tmp_path / "log.jsonl")
+
+    class Broken(PlainDisplay):
+        def validation(self, row: Any) -> None:  # noqa: ARG002
+            raise TrainingError("this came first")
+
+    observers = Observers([Broken(print), LossPlot(tmp_path / "nowhere" / "loss.png", log)])
+    with pytest.raises(TrainingError, match="this came first"):
+        make_loop(tmp_path, observers).run()  # type: ignore[arg-type]
 
 
 def test_the_plot_bears_losses_that_are_not_finite(tmp_path: Path) -> None:

@@ -195,6 +195,18 @@ def test_a_signal_writes_a_checkpoint_and_says_how_to_go_on(
     assert (tmp_path / "model.safetensors").read_bytes() == (uninterrupted / "model.safetensors").read_bytes()
 
 
+def test_fewer_updates_than_were_done_before_the_first_look_at_dev_end_it_well(tmp_path: Path) -> None:
+    def send(update: int) -> None:
+        if update == 7:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(TrainingInterrupted):
+        make_loop(tmp_path, Recorder(on_advance=send), validate_every=10).run()
+    outcome = make_loop(tmp_path, validate_every=10, max_updates=5).run()
+    assert (outcome.update, outcome.best_update) == (7, 7)
+    assert outcome.weights.exists()
+
+
 def test_a_second_interrupt_ends_at_once(tmp_path: Path) -> None:
     def send(update: int) -> None:  # noqa: ARG001
         os.kill(os.getpid(), signal.SIGINT)
