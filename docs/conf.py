@@ -60,6 +60,7 @@ python_api
 :caption: To know it
 
 results
+results/or-en-small/report
 toy_language
 architecture
 paper_map
