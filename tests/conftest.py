@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from running import Run
 
 REPOSITORY = Path(__file__).parent.parent
 CORPORA = Path(os.environ.get("TRDEC_DATA", REPOSITORY / "data"))
@@ -18,8 +19,6 @@ CORPORA = Path(os.environ.get("TRDEC_DATA", REPOSITORY / "data"))
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("default", deadline=None)
 settings.load_profile("ci" if "CI" in os.environ else "default")
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Run
+from running import Run
 
 RECIPE = """\
 system: seq2seq
@@ -171,14 +171,17 @@ def test_a_dry_run_bears_files_anywhere_and_one_subword_model_for_both_sides(
     assert "# all 1 runs" in result.stdout
 
 
-def test_another_toy_corpus_is_made_where_another_is_asked_for(finished: Path, tmp_path: Path, trdec: Run) -> None:
+def test_another_toy_corpus_is_made_where_another_is_asked_for_and_old_runs_are_refused(
+    tmp_path: Path, trdec: Run
+) -> None:
     file = _write(tmp_path, tmp_path / "out")
     few = ("systems=[seq2seq]", "changes={training.max_updates: 1}", "decoding.beam_size=1", "samples=0")
-    for sentences in (60, 70):
-        result = trdec("experiment", file, f"toy.sentences={sentences}", *few)
-        assert result.returncode == 0, result.stderr
-        assert len((tmp_path / "out" / "toy" / "train.en").read_text().splitlines()) == sentences
-    assert finished
+    result = trdec("experiment", file, "toy.sentences=60", *few)
+    assert result.returncode == 0, result.stderr
+    result = trdec("experiment", file, "toy.sentences=70", *few)
+    assert len((tmp_path / "out" / "toy" / "train.en").read_text().splitlines()) == 70
+    assert result.returncode == 1
+    assert "was trained on other data than those given now" in result.stderr
 
 
 def test_an_output_that_cannot_be_made_is_named(tmp_path: Path, trdec: Run) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Run
+from running import Run
 from trdec.cli.data import get, list_corpora, parse
 from trdec.download.corpora import CORPORA
 from unit.download.archives import tar_of

@@ -197,7 +197,7 @@ def test_what_would_lose_a_file_or_mean_nothing_is_refused(model: Path, tmp_path
     assert "--temperature, --top-k and --top-p say how to sample. Add --sample." in result.stderr
     for option in ("--max-ratio", "--min-ratio"):
         assert "expected ratios of length" in run(translate, model, option, "inf", stdin="x\n").stderr
-    assert "expected a length power of 0 or more" in run(translate, model, "--length-power", "nan", stdin="x\n").stderr
+    assert "expected a length power of 0 or more" in run(translate, model, "--length-power", "inf", stdin="x\n").stderr
     assert "or a ratio above 0" in run(translate, model, "--word-ratio", "inf", stdin="x\n").stderr
     kept.write_text("(())\n")
     result = run(translate, model, "--skeleton", kept, "--words", 3, stdin="x\n")
