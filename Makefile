@@ -16,7 +16,7 @@ test: $(READY) check  ## all tests that take a few minutes together
 test-breakages: $(READY)  ## break the code on purpose and see the tests fail
 	$(BIN)/python tests/breakages.py
 
-test-systems: $(READY)  ## train all eight systems on the toy language: half an hour on two cores
+test-systems: $(READY)  ## train all eight systems on the toy language: a quarter of an hour on two cores
 	$(BIN)/python tests/systems.py
 
 test-slow: $(READY)  ## the tests that take longer

@@ -53,7 +53,7 @@ def estimates(plan: Plan, jobs: int) -> Iterator[Estimate]:
 def total_seconds(plan: Plan, by_system: dict[str, Estimate], jobs: int) -> float:
     """The time until the last run ends, if each core takes the next run as soon as it is free."""
     cores = [0.0] * jobs
-    for run in plan.runs:
+    for run in plan.schedule:
         cores[cores.index(min(cores))] += by_system[run.system].seconds
     return max(cores)
 

@@ -53,7 +53,7 @@ def execute(plan: Plan, jobs: int, watcher: Watcher) -> list[Failure]:
     failures: list[Failure] = []
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            for future in as_completed([pool.submit(workshop.finish, run) for run in plan.runs]):
+            for future in as_completed([pool.submit(workshop.finish, run) for run in plan.schedule]):
                 if failure := future.result():
                     failures.append(failure)
         except BaseException:

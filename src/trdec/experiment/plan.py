@@ -76,6 +76,16 @@ class Plan:
         return self.experiment.output
 
     @property
+    def schedule(self) -> tuple[Run, ...]:
+        """The order in which runs are begun: of each seed the longest first, so that none runs alone at the end."""
+        seeds = self.experiment.seeds
+
+        def place(run: Run) -> tuple[int, bool]:
+            return seeds.index(run.seed), SYSTEMS[run.training.system].decoder != "tree"
+
+        return tuple(sorted(self.runs, key=place))
+
+    @property
     def folder(self) -> Path:
         """Where the data are."""
         return self.runs[0].training.folder

@@ -54,6 +54,12 @@ def test_other_data_make_every_stage_due(plan: Plan, tmp_path: Path) -> None:
     assert Records(plan).finished(plan.runs[0], "translate") is None
 
 
+def test_of_each_seed_the_longest_runs_are_begun_first(tmp_path: Path) -> None:
+    plan = _plan(tmp_path, "systems=[seq2seq, trdec-binary, lin, trdec-dep]", "seeds=[5, 2]")
+    begun = ["trdec-binary, seed 5", "trdec-dep, seed 5", "seq2seq, seed 5", "lin, seed 5"]
+    assert [run.name for run in plan.schedule] == begun + [name.replace("5", "2") for name in begun]
+
+
 @pytest.mark.usefixtures("plan")
 def test_another_training_makes_training_due(tmp_path: Path) -> None:
     other = _plan(tmp_path, "changes={training.max_updates: 9}")
