@@ -171,6 +171,7 @@ def test_a_dry_run_bears_files_anywhere_and_one_subword_model_for_both_sides(
     assert "# all 1 runs" in result.stdout
 
 
+@pytest.mark.slow
 def test_another_toy_corpus_is_made_where_another_is_asked_for_and_old_runs_are_refused(
     tmp_path: Path, trdec: Run
 ) -> None:
