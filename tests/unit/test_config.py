@@ -180,6 +180,12 @@ def test_files_that_are_no_configuration_are_refused(write: Any, tmp_path: Path)
         load_configuration(write(""))
 
 
+def test_a_character_that_yaml_forbids_is_said(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("system: seq2seq\x07\n")
+    with pytest.raises(ConfigError, match=r"bad\.yaml: this is not YAML: unacceptable character #x0007"):
+        load_configuration(tmp_path / "bad.yaml")
+
+
 def test_a_saved_configuration_is_the_same_when_read(write: Any, tmp_path: Path) -> None:
     overrides = ["model.dropout.states=0.1", "output=größe/ö", "data.transforms=[binarise]", "training.clip=1"]
     configuration = load_configuration(write(MINIMAL), overrides[:-1])

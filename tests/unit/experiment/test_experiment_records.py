@@ -7,9 +7,13 @@ from pathlib import Path
 import pytest
 
 from trdec.errors import FileError
+from trdec.experiment import execute
 from trdec.experiment.configuration import load_experiment
+from trdec.experiment.facts import training_facts
 from trdec.experiment.plan import Plan, make_plan
 from trdec.experiment.records import Records
+from trdec.experiment.watch import PlainWatcher
+from trdec.training.log import JsonLines
 
 RECIPE = """\
 system: seq2seq
@@ -110,3 +114,36 @@ def test_a_damaged_record_is_named(plan: Plan) -> None:
     (plan.runs[0].directory / "train.json").write_text("{")
     with pytest.raises(FileError, match=r"train\.json: expected the record of a finished run, as JSON\. Remove"):
         Records(plan).finished(plan.runs[0], "train")
+
+
+def test_the_best_update_is_the_best_even_if_later_ones_are_among_the_k_best(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = plan.runs[0]
+    log = JsonLines(run.directory / "model" / "log.jsonl")
+    for update, loss in ((10, 5.0), (20, 4.0), (30, 6.0)):
+        log.write(
+            {"event": "dev", "update": update, "loss": loss, "best": True, "perplexity": {"all": loss}, "seconds": 1}
+        )
+    monkeypatch.setattr("trdec.experiment.facts.parameters", lambda weights: 0)  # noqa: ARG005
+    facts = training_facts(run)
+    assert (facts["best_update"], facts["dev_perplexity"]) == (20, {"all": 4.0})
+
+
+def test_a_stage_whose_result_cannot_be_used_is_a_failure_of_its_run_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("train.vel", "train.en", "dev.vel", "dev.en"):
+        (tmp_path / name).write_text(f"{name}\n")
+    plan = _plan(tmp_path, "seeds=[1, 2]")
+
+    def damaged(run: object) -> None:  # noqa: ARG001
+        raise FileError("the log is damaged")
+
+    monkeypatch.setattr(execute._Workshop, "_run", lambda *arguments: (0, tmp_path / "log"))  # noqa: ARG005
+    monkeypatch.setattr(execute, "training_facts", damaged)
+    failures = execute.execute(plan, 1, PlainWatcher(print))
+    assert [(failure.run.seed, failure.reason) for failure in failures] == [
+        (1, "the log is damaged"),
+        (2, "the log is damaged"),
+    ]

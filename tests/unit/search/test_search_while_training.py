@@ -23,7 +23,6 @@ def test_search_after_an_update_is_that_of_a_new_model_with_the_same_weights(sys
     source = one.sources([0, 1])
     for _ in range(3):
         model.train(True)
-        model.encode(*source).states.square().sum().backward()
         for parameter in model.parameters():
             parameter.grad = torch.ones_like(parameter)
         optimiser.step(0.1)
