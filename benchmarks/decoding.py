@@ -22,6 +22,7 @@ from torch import Tensor
 
 from machine import matrix_product_rate, peak_memory
 from trdec.data.inventory import Inventory
+from trdec.freed_memory import keep_freed_memory
 from trdec.model.configuration import ModelConfiguration
 from trdec.model.translation_model import TranslationModel
 from trdec.search.beam import BeamSettings, beam_search
@@ -174,6 +175,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--growth", action="store_true", help="measure how cost grows with sentences and the beam")
     arguments = parser.parse_args()
+    keep_freed_memory()
     torch.set_num_threads(arguments.threads)
     if arguments.growth:
         for name in arguments.system:

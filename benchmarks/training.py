@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from machine import matrix_product_rate, peak_memory
 from trdec.data.batch import Batch
 from trdec.data.inventory import Inventory
+from trdec.freed_memory import keep_freed_memory
 from trdec.model.configuration import ModelConfiguration
 from trdec.model.translation_model import TranslationModel
 from trdec.targets.derivation import BEGUN, DerivationTarget
@@ -224,6 +225,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=15.0, help="how long to measure each batch size")
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
+    keep_freed_memory()
     torch.set_num_threads(arguments.threads)
     configurations = [
         ModelConfiguration(decoder=decoder, readout=arguments.readout, attention=arguments.attention)

@@ -12,6 +12,7 @@ import typer.core
 
 from trdec import __version__
 from trdec.errors import TrdecError
+from trdec.freed_memory import keep_freed_memory
 
 
 class _Verbs(typer.core.TyperGroup):
@@ -75,6 +76,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", newline="\n")
+    keep_freed_memory()
     try:
         app()
     except BrokenPipeError:
