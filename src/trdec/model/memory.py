@@ -20,7 +20,15 @@ class Memory:
 
     def packed_states(self) -> Tensor:
         """The states without padding, sentence after sentence: sum(S) C."""
-        return self.states[~self.padding]
+        return self.states.flatten(0, 1).index_select(0, self._places())
+
+    def unpack(self, packed: Tensor) -> Tensor:
+        """What was made of the packed states, sum(S) X, where they stand, zero at padding: B S X."""
+        flat = packed.new_zeros(self.padding.numel(), packed.shape[1])  # B*S X
+        return flat.index_copy(0, self._places(), packed).view(*self.padding.shape, -1)
+
+    def _places(self) -> Tensor:
+        return (~self.padding).flatten().nonzero().squeeze(1)  # sum(S)
 
     def select(self, sentences: Tensor) -> Memory:
         """These sentences in this order."""

@@ -34,7 +34,7 @@ class Packing:
 
     def pack(self, padded: Tensor) -> Tensor:
         """B T ... -> N ..."""
-        return padded.flatten(0, 1)[self.sequences * padded.shape[1] + self.steps]
+        return padded.flatten(0, 1).index_select(0, self.sequences * padded.shape[1] + self.steps)
 
     def unpack(self, packed: Tensor, num_steps: int) -> Tensor:
         """N ... -> B T ..., zero at padding."""

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
 Context = Callable[[], Tensor]
 """Context vectors R C, made when asked for: not every readout looks at them."""
+
+Contexts = Callable[..., Tensor]
+"""What contexts add to the features of all places, N F, given a weight F C for those of each attention."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,10 @@ class PaperReadout(nn.Module):
         """Features R F of states R H and contexts R C."""
         return torch.tanh(torch.cat([rule, word], dim=-1))  # R 2H
 
+    def sequence(self, rule: Tensor, word: Tensor, latest: Tensor, contexts: Contexts) -> Tensor:  # noqa: ARG002
+        """The same for all places of a batch, N F, of rule states N H and the latest of word states M H."""
+        return torch.tanh(torch.cat([rule, word.index_select(0, latest)], dim=1))  # N 2H
+
     def split(self, like: Tensor) -> SplitReadout:
         """The same, of no context."""
         return SplitReadout(None, (like.new_empty(0, self.context_size),) * 2)
@@ -55,9 +63,21 @@ class ReleasedReadout(nn.Module):
         states = torch.cat([rule, rule_context(), word, word_context()], dim=-1)  # R 2H+2C
         return torch.tanh(self.projection(states))  # R E
 
+    def sequence(self, rule: Tensor, word: Tensor, latest: Tensor, contexts: Contexts) -> Tensor:
+        """The same for all places of a batch, N F, of rule states N H and the latest of word states M H.
+
+        A word state is multiplied once for all places that look at it, an encoder state once for all contexts.
+        """
+        rule_weight, rule_context, word_weight, word_context = self._weights()
+        words = linear(word, word_weight).index_select(0, latest)  # N E
+        return torch.tanh(linear(rule, rule_weight) + words + contexts(rule_context, word_context))  # N E
+
+    def _weights(self) -> tuple[Tensor, ...]:
+        return self.projection.weight.split_with_sizes(self.sizes, dim=1)
+
     def split(self, like: Tensor) -> SplitReadout:  # noqa: ARG002
         """The same, of states and multiplied contexts."""
-        rule, rule_context, word, word_context = self.projection.weight.split_with_sizes(self.sizes, dim=1)
+        rule, rule_context, word, word_context = self._weights()
         return SplitReadout(torch.cat([rule, word], dim=1), (rule_context, word_context))
 
 
@@ -73,6 +93,11 @@ class SequenceReadout(nn.Module):
     def forward(self, hidden: Tensor, context: Tensor) -> Tensor:
         """Features R F of states R H and contexts R C."""
         return torch.tanh(self.projection(torch.cat([hidden, context], dim=-1)))  # R E
+
+    def sequence(self, hidden: Tensor, contexts: Contexts) -> Tensor:
+        """The same for all places of a batch, N F, of states N H."""
+        state, context = self.projection.weight.split_with_sizes(self.sizes, dim=1)
+        return torch.tanh(linear(hidden, state) + contexts(context))  # N E
 
     def split(self) -> SplitReadout:
         """The same, of states and multiplied contexts."""

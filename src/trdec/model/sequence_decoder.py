@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +12,7 @@ from trdec.data.batch import Batch
 from trdec.data.inventory import Inventory
 from trdec.model.attention import ATTENTIONS, attend
 from trdec.model.configuration import ModelConfiguration
+from trdec.model.context_features import context_features
 from trdec.model.dropout import NO_DROPOUT, DecoderDropout, drop, sample_mask
 from trdec.model.embedded_tokens import embed_tokens
 from trdec.model.full_precision import apply_in_precision_of
@@ -59,7 +61,7 @@ class SequenceDecoder(nn.Module):
 
     def prepare(self, memory: Memory) -> Memory:
         """The memory with the attention's keys."""
-        return replace(memory, keys=(self.attention.keys(memory.states),))
+        return replace(memory, keys=(memory.unpack(self.attention.keys(memory.packed_states())),))
 
     def start(self, memory: Memory) -> SequenceDecoderState:
         """The state before the first step, one row a sentence."""
@@ -94,7 +96,6 @@ class SequenceDecoder(nn.Module):
     ) -> tuple[Tensor, Packing]:
         """Features N F of all steps that are not padding."""
         packing = Packing((~batch.padding).sum(dim=1))
-        num_steps = batch.actions.shape[1]
         weights = self.cell.input_weights
         previous = torch.full_like(batch.actions, self.start_action)  # B T
         previous[:, 1:] = batch.actions[:, :-1]
@@ -118,8 +119,8 @@ class SequenceDecoder(nn.Module):
             memory.keys[0],
             *self.attention.parameters_in_loop(),
         )  # N H, B+N S
-        padded = packing.unpack(attention[batch.num_sentences :], num_steps)  # B T S
-        features = self.readout(states, packing.pack(padded @ memory.states))  # N F
+        contexts = partial(context_features, memory, packing, (attention[batch.num_sentences :],))
+        features = self.readout.sequence(states, contexts)  # N F
         return drop(features, packed(dropout.features)), packing
 
     def sample_dropout(self, batch: Batch) -> DecoderDropout:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +12,7 @@ from trdec.data.batch import Batch
 from trdec.data.inventory import Inventory
 from trdec.model.attention import attend
 from trdec.model.configuration import ModelConfiguration
+from trdec.model.context_features import context_features
 from trdec.model.dropout import NO_DROPOUT, DecoderDropout, drop, sample_mask
 from trdec.model.embedded_tokens import embed_tokens
 from trdec.model.full_precision import apply_in_precision_of
@@ -82,7 +84,8 @@ class TreeDecoder(nn.Module):
     def prepare(self, memory: Memory) -> Memory:
         """The memory with the keys of both attentions."""
         attentions = (self.rule_rnn.attention, self.word_rnn.attention)
-        return replace(memory, keys=tuple(attention.keys(memory.states) for attention in attentions))
+        states = memory.packed_states()  # sum(S) C
+        return replace(memory, keys=tuple(memory.unpack(attention.keys(states)) for attention in attentions))
 
     def start(self, memory: Memory) -> TreeDecoderState:
         """The state before the first step, one row a sentence."""
@@ -230,16 +233,9 @@ class TreeDecoder(nn.Module):
             rule_weights["word"],
         )  # N H, B+W H, B+N S, B+W S
 
-        def contexts(weights: Tensor) -> Tensor:
-            padded = packing.unpack(weights, batch.actions.shape[1])  # B T S
-            return packing.pack(padded @ memory.states)  # N C
-
-        features = self.readout(
-            rule_states,
-            lambda: contexts(rule_attention[plan.num_rows :]),
-            word_states[plan.latest],
-            lambda: contexts(word_attention[plan.latest]),
-        )  # N F
+        attention = rule_attention[plan.num_rows :], word_attention.index_select(0, plan.latest)  # N S each
+        contexts = partial(context_features, memory, packing, attention)
+        features = self.readout.sequence(rule_states, word_states, plan.latest, contexts)  # N F
         return drop(features, packed(dropout.features)), packing
 
     def sample_dropout(self, batch: Batch) -> DecoderDropout:
