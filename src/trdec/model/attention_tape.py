@@ -6,7 +6,7 @@ touched, and rows that do not attend at a step cost nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 import torch
@@ -37,6 +37,13 @@ class AttentionTape(Protocol):
 
 MakeTape = Callable[[Tensor, list[int], int, tuple[Tensor, ...]], AttentionTape]
 """Makes a tape from keys, source lengths, the number of places and parameters."""
+
+
+def row_parts(table: Tensor, lengths: Iterable[int]) -> tuple[Tensor, ...]:
+    """The first numbers of each row of a table n S, as many as its length says: views, made in one call."""
+    width = table.shape[1]
+    sizes = [size for length in lengths for size in (length, width - length)]
+    return table.view(-1).split_with_sizes(sizes)[::2]
 
 
 def softmax_gradient(weights: Tensor, d_weights: Tensor, out: Tensor) -> Tensor:
@@ -84,9 +91,10 @@ class AdditiveTape:
         self.compare.prepare(torch.mm(hidden, self.query_transposed, out=queries))
         scores = self.weights.new_full((end - begin, self.weights.shape[1]), -torch.inf)  # n S
         weight = -2 * self.score_weight  # H
-        for sentence, query, score in zip(sentences, queries.unbind(0), scores.unbind(0), strict=True):
+        parts = row_parts(scores, [self.lengths[sentence] for sentence in sentences])  # S each
+        for sentence, query, score in zip(sentences, queries.unbind(0), parts, strict=True):
             compared = self.compare(self.keys[sentence], query, out=self.scratch[sentence])  # S H
-            torch.mv(compared, weight, out=score[: self.lengths[sentence]])
+            torch.mv(compared, weight, out=score)
         torch.softmax(scores, dim=1, out=self.weights[self.num_starts + begin : self.num_starts + end])
 
     def backward(self, begin: int, sentences: list[int], d_weights: Tensor) -> Tensor:
@@ -97,12 +105,11 @@ class AdditiveTape:
         for sentence, query, d_score, d_query in zip(
             sentences,
             self.queries[begin:end].unbind(0),
-            d_scores.unbind(0),
+            row_parts(d_scores, [self.lengths[sentence] for sentence in sentences]),
             d_queries.unbind(0),
             strict=True,
         ):
             transposed = self.scratch_transposed[sentence]  # H S
-            d_score = d_score[: self.lengths[sentence]]  # S
             compared = self.compare(self.keys[sentence], query, out=self.scratch[sentence])  # S H
             self.d_score_weight.addmv_(transposed, d_score)
             compared.addcmul_(compared, compared, value=-1)  # a quarter of tanh'
@@ -138,8 +145,9 @@ class DotTape:
     def forward(self, begin: int, hidden: Tensor, sentences: list[int]) -> None:
         end = begin + len(sentences)
         scores = self.weights.new_full((end - begin, self.weights.shape[1]), -torch.inf)  # n S
-        for sentence, row, score in zip(sentences, hidden.unbind(0), scores.unbind(0), strict=True):
-            torch.mv(self.keys[sentence], row, out=score[: self.lengths[sentence]])
+        parts = row_parts(scores, [self.lengths[sentence] for sentence in sentences])  # S each
+        for sentence, row, score in zip(sentences, hidden.unbind(0), parts, strict=True):
+            torch.mv(self.keys[sentence], row, out=score)
         torch.softmax(scores, dim=1, out=self.weights[self.num_starts + begin : self.num_starts + end])
 
     def backward(self, begin: int, sentences: list[int], d_weights: Tensor) -> Tensor:
@@ -147,8 +155,9 @@ class DotTape:
         weights = self.weights[self.num_starts + begin : self.num_starts + end]  # n S
         d_scores = softmax_gradient(weights, d_weights, out=self.d_scores[begin:end])  # n S
         d_hidden = weights.new_empty(end - begin, self.keys[0].shape[1])  # n H
-        for sentence, d_score, d_row in zip(sentences, d_scores.unbind(0), d_hidden.unbind(0), strict=True):
-            torch.mv(self.keys[sentence].t(), d_score[: self.lengths[sentence]], out=d_row)
+        parts = row_parts(d_scores, [self.lengths[sentence] for sentence in sentences])  # S each
+        for sentence, d_score, d_row in zip(sentences, parts, d_hidden.unbind(0), strict=True):
+            torch.mv(self.keys[sentence].t(), d_score, out=d_row)
         return d_hidden
 
     def gradients(self, hidden: Tensor, sentences: Tensor) -> tuple[Tensor, ...]:

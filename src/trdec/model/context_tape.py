@@ -11,7 +11,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from trdec.model.attention_tape import fill_products
+from trdec.model.attention_tape import fill_products, row_parts
 from trdec.model.block_attention_tape import Blocks, fits_blocks
 
 
@@ -43,12 +43,14 @@ class ContextRowTape:
         self.lengths = lengths
 
     def forward(self, gates: Tensor, weights: Tensor, sentences: list[int]) -> None:
-        for sentence, row, weight in zip(sentences, gates.unbind(0), weights.unbind(0), strict=True):
-            row.addmv_(self.transposed[sentence], weight[: self.lengths[sentence]])
+        parts = row_parts(weights, [self.lengths[sentence] for sentence in sentences])  # S each
+        for sentence, row, weight in zip(sentences, gates.unbind(0), parts, strict=True):
+            row.addmv_(self.transposed[sentence], weight)
 
     def backward(self, d_gates: Tensor, d_weights: Tensor, sentences: list[int]) -> None:
-        for sentence, row, d_weight in zip(sentences, d_gates.unbind(0), d_weights.unbind(0), strict=True):
-            d_weight[: self.lengths[sentence]].addmv_(self.projected[sentence], row)
+        parts = row_parts(d_weights, [self.lengths[sentence] for sentence in sentences])  # S each
+        for sentence, row, d_weight in zip(sentences, d_gates.unbind(0), parts, strict=True):
+            d_weight.addmv_(self.projected[sentence], row)
 
     def gradient(self, d_gates: Tensor, weights: Tensor, sentences: Tensor) -> Tensor:
         sums = d_gates.new_empty(sum(self.lengths), d_gates.shape[1])  # sum(S) 4H
