@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from trdec.data.inventory import Inventory
+from trdec.model.row_spacing import spaced
 
 
 class ActionSoftmax(nn.Module):
@@ -50,9 +51,9 @@ class ActionSoftmax(nn.Module):
         chosen = [[by_start[part.start] for part in block] for block in self.blocks]
         return [(block[0] if len(block) == 1 else torch.cat(block)).t() for block in chosen]
 
-    def aligned_columns(self, weight: Tensor) -> list[Tensor]:
-        """The same with rows that begin at multiples of 16 numbers: few rows multiply them fastest so."""
-        return [_aligned(columns) for columns in self.columns(weight)]
+    def spaced_columns(self, weight: Tensor) -> list[Tensor]:
+        """The same as few rows multiply them fastest."""
+        return [spaced(columns) for columns in self.columns(weight)]
 
     def _by_block(
         self, columns: list[Tensor], features: Tensor, symbols: Tensor
@@ -106,11 +107,6 @@ class ActionSoftmax(nn.Module):
             smoothed.append(gold)
         back = torch.argsort(torch.cat(order))  # R
         return torch.cat(plain)[back], torch.cat(smoothed)[back]
-
-
-def _aligned(matrix: Tensor) -> Tensor:
-    height, width = matrix.shape
-    return matrix.new_empty(height, -(-width // 16) * 16)[:, :width].copy_(matrix)
 
 
 def _span(chosen: Tensor) -> slice:

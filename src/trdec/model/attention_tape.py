@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from trdec.model.reciprocals import Reciprocals
+from trdec.model.row_spacing import spaced, turned
 
 
 class AttentionTape(Protocol):
@@ -64,8 +65,9 @@ class AdditiveTape:
     """v tanh(W s + k), compared by `Reciprocals`: exponentials are kept, the rest is computed again on the way back."""
 
     def __init__(self, keys: Tensor, lengths: list[int], places: int, parameters: tuple[Tensor, ...]) -> None:
-        self.query_weight, self.score_weight = parameters
-        self.query_transposed = 2 * self.query_weight.t().contiguous()  # H H
+        query_weight, self.score_weight = parameters
+        self.query_weight = spaced(query_weight)  # H H
+        self.query_columns = turned(query_weight).mul_(2)  # H H
         num_sentences, num_source, size = keys.shape
         self.compare = Reciprocals(keys)
         self.keys = [row[:length] for row, length in zip(self.compare.keys.unbind(0), lengths, strict=True)]
@@ -88,7 +90,7 @@ class AdditiveTape:
     def forward(self, begin: int, hidden: Tensor, sentences: list[int]) -> None:
         end = begin + len(sentences)
         queries = self.queries[begin:end]  # n H
-        self.compare.prepare(torch.mm(hidden, self.query_transposed, out=queries))
+        self.compare.prepare(torch.mm(hidden, self.query_columns, out=queries))
         scores = self.weights.new_full((end - begin, self.weights.shape[1]), -torch.inf)  # n S
         weight = -2 * self.score_weight  # H
         parts = row_parts(scores, [self.lengths[sentence] for sentence in sentences])  # S each

@@ -10,6 +10,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from trdec.model.row_spacing import spaced, turned
+
 Rows = slice | Tensor
 """Rows of a table: a view where they stand together, an index where they do not."""
 
@@ -17,24 +19,6 @@ Rows = slice | Tensor
 def take(table: Tensor, rows: Rows) -> Tensor:
     """These rows of the table; an index of whole rows copies them several times as fast as `[]` does."""
     return table[rows] if isinstance(rows, slice) else table.index_select(0, rows)
-
-
-def by_gate(weight: Tensor) -> Tensor:
-    """A weight 4H K as four matrices K H: the layout in which few rows multiply fastest."""
-    return weight.view(4, -1, weight.shape[1]).transpose(1, 2).contiguous()  # 4 K H
-
-
-def add_product(gates: Tensor, inputs: Tensor, weight_by_gate: Tensor) -> None:
-    """gates += inputs W for gates n 4H and inputs n K."""
-    viewed = gates.view(len(gates), 4, gates.shape[1] // 4).transpose(0, 1)  # 4 n H
-    viewed.baddbmm_(inputs.expand(4, *inputs.shape), weight_by_gate)
-
-
-def product(inputs: Tensor, weight_by_gate: Tensor) -> Tensor:
-    """inputs W, n 4H, for inputs n K."""
-    gates = inputs.new_empty(len(inputs), 4, weight_by_gate.shape[2])  # n 4 H
-    torch.bmm(inputs.expand(4, *inputs.shape), weight_by_gate, out=gates.transpose(0, 1))
-    return gates.flatten(1)  # n 4H
 
 
 class LSTMTape:
@@ -52,8 +36,8 @@ class LSTMTape:
         places = gates.shape[0]
         self.size = size
         self.gates = gates
-        self.hidden_weight = hidden_weight
-        self.hidden_by_gate = by_gate(hidden_weight)  # 4 H H
+        self.hidden_weight = spaced(hidden_weight)  # 4H H
+        self.hidden_columns = turned(hidden_weight)  # H 4H
         self.mask = mask
         self.hidden = gates.new_empty(self.num_starts + places, size)  # B+N H
         self.cells = gates.new_empty(self.num_starts + places, size)  # B+N H
@@ -67,7 +51,7 @@ class LSTMTape:
         recurrent = take(self.hidden, previous)  # n H
         if self.mask is not None:
             recurrent = recurrent * take(self.mask, rows)
-        add_product(gates, recurrent, self.hidden_by_gate)
+        gates.addmm_(recurrent, self.hidden_columns)
         gates[:, : 3 * self.size].sigmoid_()
         gates[:, 3 * self.size :].tanh_()
         i, f, o, g = gates.chunk(4, dim=1)  # n H each

@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 
 from trdec.model.history import History
-from trdec.model.lstm_tape import product
 
 
 class Parents:
@@ -15,11 +14,11 @@ class Parents:
     Most states that a search makes are dropped with their hypothesis before they have a child.
     """
 
-    def __init__(self, states: History, weight_by_gate: Tensor) -> None:  # 4 H H
+    def __init__(self, states: History, columns: Tensor) -> None:  # H 4H
         self._states = states
-        self._weight = weight_by_gate
-        self._projected = History(weight_by_gate.new_empty(0, 4 * weight_by_gate.shape[2]))
-        self._places = torch.zeros(1, dtype=torch.long, device=weight_by_gate.device)  # by address; 0 = not yet
+        self._columns = columns
+        self._projected = History(columns.new_empty(0, columns.shape[1]))
+        self._places = torch.zeros(1, dtype=torch.long, device=columns.device)  # by address; 0 = not yet
 
     def gates(self, addresses: Tensor) -> Tensor:
         """n 4H: what the parents at these addresses n add to the gates."""
@@ -27,7 +26,7 @@ class Parents:
             self._places = torch.cat([self._places, self._places.new_zeros(2 * len(self._states))])
         new = torch.unique(addresses[(self._places[addresses] == 0) & (addresses != 0)])  # m
         if len(new):
-            self._places[new] = self._projected.append(product(self._states.at(new), self._weight))
+            self._places[new] = self._projected.append(self._states.at(new) @ self._columns)
         return self._projected.at(self._places[addresses])
 
     def __len__(self) -> int:

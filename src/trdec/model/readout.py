@@ -9,6 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
+from trdec.model.row_spacing import turned
+
 Context = Callable[[], Tensor]
 """Context vectors R C, made when asked for: not every readout looks at them."""
 
@@ -20,12 +22,12 @@ Contexts = Callable[..., Tensor]
 class SplitReadout:
     """A readout whose contexts are multiplied before they are summed from the encoder's states."""
 
-    states: Tensor | None  # F K   what multiplies the states; None if they are features as they are
+    states: Tensor | None  # K F   what the states are multiplied with; None if they are features as they are
     contexts: tuple[Tensor, ...]  # F C each   what multiplies each context; no rows if none is looked at
 
     def features(self, states: Tensor, contexts: Tensor) -> Tensor:
         """Features R F of states R K and the sum of the multiplied contexts R F."""
-        return torch.tanh(states if self.states is None else torch.addmm(contexts, states, self.states.t()))
+        return torch.tanh(states if self.states is None else torch.addmm(contexts, states, self.states))
 
 
 class PaperReadout(nn.Module):
@@ -78,7 +80,7 @@ class ReleasedReadout(nn.Module):
     def split(self, like: Tensor) -> SplitReadout:  # noqa: ARG002
         """The same, of states and multiplied contexts."""
         rule, rule_context, word, word_context = self._weights()
-        return SplitReadout(torch.cat([rule, word], dim=1), (rule_context, word_context))
+        return SplitReadout(turned(torch.cat([rule, word], dim=1)), (rule_context, word_context))
 
 
 class SequenceReadout(nn.Module):
@@ -102,7 +104,7 @@ class SequenceReadout(nn.Module):
     def split(self) -> SplitReadout:
         """The same, of states and multiplied contexts."""
         state, context = self.projection.weight.split_with_sizes(self.sizes, dim=1)
-        return SplitReadout(state, (context,))
+        return SplitReadout(turned(state), (context,))
 
 
 TREE_READOUTS: dict[str, type[PaperReadout] | type[ReleasedReadout]] = {

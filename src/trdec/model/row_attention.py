@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from trdec.model.reciprocals import Reciprocals
+from trdec.model.row_spacing import turned
 
 CACHED = 2**18
 """Numbers that are compared at once: a megabyte, so that they stay in the processor's cache."""
@@ -35,7 +36,7 @@ class AdditiveComparison:
     def __init__(self, keys: Tensor, query_weight: Tensor, score_weight: Tensor) -> None:
         self._compare = Reciprocals(keys)
         self.keys = self._compare.keys
-        self._query_weight = (2 * query_weight.t()).contiguous()  # H H
+        self._query_weight = turned(query_weight).mul_(2)  # H H
         self._score_weight = -2 * score_weight  # H
 
     def queries(self, hidden: Tensor) -> Tensor:

@@ -10,9 +10,9 @@ from torch.nn import functional
 
 from trdec.model.attention import Attention
 from trdec.model.lstm_cell import LSTMCell
-from trdec.model.lstm_tape import add_product, by_gate
 from trdec.model.memory import Memory
 from trdec.model.row_attention import Sight
+from trdec.model.row_spacing import turned
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class SearchRNN:
         self.size = cell.hidden_size
         self._attention = attention
         self._actions = functional.linear(embedding, parts["action"], cell.bias)  # A+1 4H
-        self._states = by_gate(state_weight)  # 4 K H
+        self._states = turned(state_weight)  # K 4H
         self._shown = torch.cat([parts["context"], readout_weight])  # 4H+F C
 
     def sight(self, memory: Memory) -> Sight:
@@ -73,7 +73,7 @@ class SearchRNN:
         """
         distinct, place = torch.unique(rows, return_inverse=True)  # m, n
         shared = seen.index_select(0, distinct)  # m X
-        add_product(shared[:, : 4 * self.size], states.index_select(0, distinct), self._states)
+        shared[:, : 4 * self.size].addmm_(states.index_select(0, distinct), self._states)
         gates = shared.index_select(0, place)[:, : 4 * self.size]  # n 4H
         return gates.add_(self._actions.index_select(0, actions))
 

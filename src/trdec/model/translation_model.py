@@ -113,7 +113,7 @@ class TranslationModel(nn.Module, Generic[State]):
         """The fast way to step, with the present weights."""
         versions = tuple((p.data_ptr(), p._version) for p in self.parameters())
         if self._stepper is None or self._stepper[0] != versions:
-            columns = self.softmax.aligned_columns(self._output_weight())
+            columns = self.softmax.spaced_columns(self._output_weight())
             self._stepper = (versions, STEPPERS[self.configuration.decoder](self.decoder, columns))
         return self._stepper[1]
 

@@ -17,7 +17,8 @@ from torch.autograd.function import once_differentiable
 from trdec.model.attention_tape import MakeTape
 from trdec.model.context_tape import context_tape
 from trdec.model.lstm_recurrence import previous_rows
-from trdec.model.lstm_tape import LSTMTape, by_gate, product
+from trdec.model.lstm_tape import LSTMTape
+from trdec.model.row_spacing import spaced, turned
 from trdec.model.tree_plan import ReferencedStates, TreePlan
 
 
@@ -72,8 +73,8 @@ class ParentTape:
 
     def __init__(self, referenced: ReferencedStates, weight: Tensor) -> None:
         self.referenced = referenced
-        self.weight = weight
-        self.weight_by_gate = by_gate(weight)  # 4 H H
+        self.weight = spaced(weight)  # 4H H
+        self.columns = turned(weight)  # H 4H
         self.projected = weight.new_zeros(1 + len(referenced), weight.shape[0])  # 1+Q 4H
 
     def start_backward(self) -> None:
@@ -84,7 +85,7 @@ class ParentTape:
         """Project those of a step's states n H that have children."""
         numbers, rows = self.referenced.made_at(step)
         if len(rows):
-            self.projected[numbers] = product(hidden.index_select(0, rows), self.weight_by_gate)
+            torch.mm(hidden.index_select(0, rows), self.columns, out=self.projected[numbers])
 
     def backward(self, step: int, d_hidden: Tensor) -> None:
         """Add the children's share of the gradient n H of a step's states."""
@@ -103,9 +104,10 @@ class TreeTape:
     def __init__(self, rule: RNNInputs, word: RNNInputs, word_to_rule: Tensor, layout: Layout) -> None:
         plan, lengths = layout.plan, layout.source_lengths
         places, words = plan.packing.size, len(plan.word_places)
-        self.plan, self.layout, self.word_to_rule = plan, layout, word_to_rule
+        self.plan, self.layout = plan, layout
         self.rule_token_rows, self.word_token_rows = len(rule.tokens), len(word.tokens)
-        self.word_to_rule_by_gate = by_gate(word_to_rule)  # 4 H H
+        self.word_to_rule = spaced(word_to_rule)  # 4H H
+        self.word_to_rule_columns = turned(word_to_rule)  # H 4H
         rule_inputs = rule.tokens.index_select(0, layout.rule_tokens)  # N 4H
         self.rule = LSTMTape(rule_inputs, rule.hidden_weight, rule.hidden, rule.cell, layout.rule_mask)
         word_inputs = word.tokens.index_select(0, layout.word_tokens)  # W 4H
@@ -129,7 +131,7 @@ class TreeTape:
         """Run all steps."""
         plan, starts = self.plan, self.plan.num_rows
         # What each row's most recent word state contributes to the rule RNN's gates: B 4H.
-        self.latest_words = product(self.word.hidden[:starts], self.word_to_rule_by_gate)
+        self.latest_words = self.word.hidden[:starts] @ self.word_to_rule_columns
         for step, count in enumerate(plan.packing.counts):
             begin, end, previous, word_begin, word_end = self._spans(step)
             sentences = plan.sentences[:count]
@@ -154,7 +156,7 @@ class TreeTape:
         rows = plan.word_rows[begin:end]
         hidden = self.word.forward(begin, end, previous, rows)  # w H
         self.word_attention.forward(begin, hidden, sentences)
-        self.latest_words.index_copy_(0, rows, product(hidden, self.word_to_rule_by_gate))
+        self.latest_words.index_copy_(0, rows, hidden @ self.word_to_rule_columns)
 
     def backward(
         self, d_rule: Tensor, d_word: Tensor, d_rule_weights: Tensor, d_word_weights: Tensor

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from trdec.model.history import History
-from trdec.model.lstm_tape import by_gate
 from trdec.model.memory import Memory
 from trdec.model.parents import Parents
+from trdec.model.row_spacing import turned
 from trdec.model.search_memory import SearchMemory
 from trdec.model.search_rnn import RNNRows, SearchRNN
 from trdec.model.tree_decoder import TreeDecoder
@@ -62,8 +62,8 @@ class TreeStepper:
         rule_contexts, word_contexts = self._readout.contexts  # F C each
         self._rule = SearchRNN(rule.cell, rule.attention, embedding, states_to_rule, rule_contexts)
         self._word = SearchRNN(word.cell, word.attention, embedding, word.cell.hidden_weight, word_contexts)
-        self._rule_parents = by_gate(rule.cell.input_weights["parent"])  # 4 H H
-        self._word_parents = by_gate(word.cell.input_weights["parent"])  # 4 H H
+        self._rule_parents = turned(rule.cell.input_weights["parent"])  # H 4H
+        self._word_parents = turned(word.cell.input_weights["parent"])  # H 4H
 
     def prepare(self, memory: Memory) -> SearchMemory:
         """What all steps share of the source."""
