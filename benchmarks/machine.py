@@ -22,6 +22,22 @@ def matrix_product_rate(seconds: float = 1.0) -> float:
     return 2 * 2048 * 512 * 2048 / sorted(times)[len(times) // 2] / 1e9
 
 
+def read_rate(seconds: float = 0.5) -> float:
+    """GB/s at which 24 MB of float32 numbers are read, per second of processor time: the median.
+
+    As many as the weights that every step of a recurrence reads: more than a core's own cache holds.
+    """
+    matrices = [torch.ones(2048, 512) for _ in range(6)]
+    times: list[float] = []
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        begin = time.process_time()
+        for matrix in matrices:
+            torch.sum(matrix)
+        times.append(time.process_time() - begin)
+    return sum(matrix.nbytes for matrix in matrices) / sorted(times)[len(times) // 2] / 1e9
+
+
 def peak_memory() -> float:
     """GB that this process has held at most."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

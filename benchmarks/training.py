@@ -26,7 +26,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from machine import matrix_product_rate, peak_memory
+from machine import matrix_product_rate, peak_memory, read_rate
 from trdec.data.batch import Batch
 from trdec.data.inventory import Inventory
 from trdec.freed_memory import keep_freed_memory
@@ -194,6 +194,7 @@ def measure(work: Load, configuration: ModelConfiguration, budget: int, seconds:
         "actions_per_second_wall": round(actions / elapsed, 1),
         "actions_per_second_cpu": round(actions / processor, 1),
         "matrix_product_gflops": round(rate, 1),
+        "read_gb_per_second": round(read_rate(), 1),
         "subwords_per_gflop": round(subwords / processor / rate, 3),
         "subwords_per_second_at_140_gflops": round(scaled, 1),
         "goal_at_140_gflops": GOALS.get((configuration.decoder, budget <= 800)),

@@ -101,6 +101,114 @@ BREAKAGES = [
         "productive = set(counts)",
         "tests/unit/cli/test_trees_command.py",
     ),
+    Breakage(
+        "model/tree_recurrence.py",
+        "        self.d_latest_words.index_fill_(0, rows, 0)\n",
+        "",
+        "tests/laws/test_step_equals_sequence.py",
+    ),
+    Breakage(
+        "model/tree_recurrence.py",
+        "        self.d_word_cells.index_add_(0, previous, d_cell)",
+        "        self.d_word_cells.index_copy_(0, previous, d_cell * 0.5)",
+        "tests/laws/test_step_equals_sequence.py",
+    ),
+    Breakage(
+        "model/tree_plan.py",
+        "self.latest = latest[packing.rows, packing.steps + 1]",
+        "self.latest = latest[packing.rows, packing.steps]",
+        "tests/laws/test_step_equals_sequence.py",
+    ),
+    Breakage(
+        "model/lstm_tape.py",
+        "        d_cell *= f\n",
+        "        d_cell *= i\n",
+        "tests/laws/test_step_equals_sequence.py",
+    ),
+    Breakage(
+        "model/attention_tape.py",
+        "            self.d_score_weight.addmv_(transposed, d_score)",
+        "            self.d_score_weight.addmv_(transposed, d_score.abs())",
+        "tests/laws/test_step_equals_sequence.py",
+    ),
+    Breakage(
+        "model/context_tape.py",
+        "            d_weight.addmv_(self.projected[sentence], row)",
+        "            d_weight.addmv_(self.projected[sentence], row, alpha=0.5)",
+        "tests/laws/test_step_equals_sequence.py",
+    ),
+    Breakage(
+        "model/context_features.py",
+        "total = added if total is None else total + added",
+        "total = added",
+        "tests/unit/model/test_memory.py",
+    ),
+    Breakage(
+        "model/memory.py",
+        "flat = packed.new_zeros(",
+        "flat = packed.new_ones(",
+        "tests/unit/model/test_memory.py",
+    ),
+    Breakage(
+        "model/row_spacing.py",
+        "    if pitch % _COLLIDING == 0:",
+        "    if pitch % _COLLIDING == 1:",
+        "tests/unit/model/test_row_spacing.py",
+    ),
+    Breakage(
+        "model/readout.py",
+        "words = linear(word, word_weight).index_select(0, latest)",
+        "words = linear(word, word_weight).index_select(0, latest.flip(0))",
+        "tests/unit/model/test_readout.py",
+    ),
+    Breakage(
+        "model/action_softmax.py",
+        "masked_fill(illegal[symbols[rows]], -torch.inf)",
+        "masked_fill(illegal[symbols[rows]], -9.0)",
+        "tests/laws/test_probabilities.py",
+    ),
+    Breakage(
+        "search/beam.py",
+        "        free = free - ends.sum(dim=1)  # B\n",
+        "",
+        "tests/laws/test_search.py",
+    ),
+    Breakage(
+        "search/length.py",
+        "        return log_probs / most_actions.clamp(min=1).to(log_probs.dtype) ** self.power  # R",
+        "        return log_probs  # R",
+        "tests/laws/test_search.py",
+    ),
+    Breakage(
+        "training/schedule.py",
+        "if self.best is None or loss < self.best:",
+        "if self.best is None or loss <= self.best:",
+        "tests/unit/training/test_training_parts.py",
+    ),
+    Breakage(
+        "training/loop.py",
+        '        self.window.restore(state["window"])\n',
+        "",
+        "tests/unit/training/test_training_loop.py",
+    ),
+    Breakage(
+        "training/loop.py",
+        '        self.schedule.restore(state["schedule"])\n',
+        "",
+        "tests/unit/training/test_training_loop.py",
+    ),
+    Breakage(
+        "training/optimiser.py",
+        "        if math.isfinite(length):\n",
+        "        if True:\n",
+        "tests/unit/training",
+    ),
+    Breakage(
+        "freed_memory.py",
+        "mallopt(_MMAP_MAX, 0)",
+        "mallopt(_MMAP_MAX, 65536)",
+        "tests/unit/test_freed_memory.py",
+    ),
 ]
 
 
@@ -137,7 +245,9 @@ def main() -> None:
     for breakage in BREAKAGES:
         verdict = "caught" if caught(breakage) else "SURVIVED"
         survived += verdict != "caught"
-        print(f"{verdict:9} {breakage.file}: {breakage.wrong.strip().splitlines()[0]}", flush=True)
+        print(
+            f"{verdict:9} {breakage.file}: {(breakage.wrong.strip() or '(line removed)').splitlines()[0]}", flush=True
+        )
     print(f"{len(BREAKAGES) - survived} passed, {survived} failed")
     sys.exit(survived > 0)
 

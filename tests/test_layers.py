@@ -11,7 +11,7 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "trdec"
 
 LAYERS = [
-    ["errors"],
+    ["errors", "freed_memory"],
     ["text", "download"],
     ["trees"],
     ["grammar", "evaluation", "annotation"],
@@ -28,6 +28,7 @@ LAYERS = [
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 WITHOUT_TORCH = (
     "errors",
+    "freed_memory",
     "text",
     "trees",
     "grammar",
