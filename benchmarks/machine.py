@@ -23,9 +23,9 @@ def matrix_product_rate(seconds: float = 1.0) -> float:
 
 
 def read_rate(seconds: float = 0.5) -> float:
-    """GB/s at which 24 MB of float32 numbers are read, per second of processor time: the median.
+    """GB/s at which 25 MB of float32 numbers are read, per second of processor time: the median.
 
-    As many as the weights that every step of a recurrence reads: more than a core's own cache holds.
+    About as many as the weights that a step of a recurrence reads: more than a core's own cache holds.
     """
     matrices = [torch.ones(2048, 512) for _ in range(6)]
     times: list[float] = []

@@ -6,7 +6,7 @@ import ctypes
 import sys
 
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # of glibc's malloc.h
-_LARGEST = 2**31 - 1
+_NEVER = -1
 
 
 def keep_freed_memory() -> bool:
@@ -19,4 +19,4 @@ def keep_freed_memory() -> bool:
     if sys.platform != "linux":
         return False
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # other C libraries than glibc may not have it
-    return mallopt is not None and bool(mallopt(_TRIM_THRESHOLD, _LARGEST) and mallopt(_MMAP_MAX, 0))
+    return mallopt is not None and bool(mallopt(_TRIM_THRESHOLD, _NEVER) and mallopt(_MMAP_MAX, 0))

@@ -17,8 +17,8 @@ from trdec.freed_memory import keep_freed_memory
 def pages():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
-if sys.argv[1] == "keep":
-    assert keep_freed_memory()
+if sys.argv[1] == "keep" and not keep_freed_memory():
+    sys.exit("the allocator of this system cannot be told to keep memory")
 bytearray(2**26)
 before = pages()
 for _ in range(3):
@@ -29,13 +29,13 @@ print(pages() - before)
 
 def pages_asked_for(how: str) -> int:
     """The pages that three times 64 MB take, after the first 64 MB were freed."""
-    done = subprocess.run([sys.executable, "-c", PAGES_ASKED_FOR, how], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", PAGES_ASKED_FOR, how], capture_output=True, text=True, check=False)
+    if "cannot be told" in done.stderr:
+        pytest.skip(done.stderr.strip())
     return int(done.stdout)
 
 
 def test_freed_memory_is_used_again() -> None:
-    if not keep_freed_memory():
-        pytest.skip("the allocator of this system cannot be told to keep memory")
     assert pages_asked_for("keep") < 50
     assert (
         pages_asked_for("give back") > 100

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from trdec.data.inventory import Inventory
-from trdec.model.row_spacing import spaced
+from trdec.model.row_spacing import turned
 
 
 class ActionSoftmax(nn.Module):
@@ -52,8 +52,8 @@ class ActionSoftmax(nn.Module):
         return [(block[0] if len(block) == 1 else torch.cat(block)).t() for block in chosen]
 
     def spaced_columns(self, weight: Tensor) -> list[Tensor]:
-        """The same as few rows multiply them fastest."""
-        return [spaced(columns) for columns in self.columns(weight)]
+        """The same, laid out so that few rows multiply them fast."""
+        return [turned(columns.t()) for columns in self.columns(weight)]
 
     def _by_block(
         self, columns: list[Tensor], features: Tensor, symbols: Tensor

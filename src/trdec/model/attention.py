@@ -17,7 +17,7 @@ class Attention(Protocol):
     """How a hidden state scores the places of the source."""
 
     def keys(self, states: Tensor) -> Tensor:
-        """The encoder's states B S C as they are compared: B S H."""
+        """The encoder's states ... C as they are compared: ... H."""
 
     def queries(self, hidden: Tensor) -> Tensor:
         """Hidden states ... H as they are compared: ... H."""
@@ -45,7 +45,7 @@ class AdditiveAttention(nn.Module):
         self.score_weight = nn.Parameter(torch.empty(hidden_size))  # v
 
     def keys(self, states: Tensor) -> Tensor:
-        return nn.functional.linear(states, self.key_weight)  # B S H
+        return nn.functional.linear(states, self.key_weight)  # ... H
 
     def queries(self, hidden: Tensor) -> Tensor:
         return nn.functional.linear(hidden, self.query_weight)  # ... H
@@ -72,7 +72,7 @@ class DotAttention(nn.Module):
         self.key_weight = nn.Parameter(torch.empty(hidden_size, context_size))  # U
 
     def keys(self, states: Tensor) -> Tensor:
-        return nn.functional.linear(states, self.key_weight)  # B S H
+        return nn.functional.linear(states, self.key_weight)  # ... H
 
     def queries(self, hidden: Tensor) -> Tensor:
         return hidden

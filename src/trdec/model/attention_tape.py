@@ -1,4 +1,4 @@
-"""The fast attention of large networks: scores, their gradients, and the way the context enters the gates.
+"""The fast attention of large networks: its weights at all places, and their gradients.
 
 Sentences are visited one at a time: a sentence's keys fit the processor's cache, none of the source's padding is
 touched, and rows that do not attend at a step cost nothing.
@@ -6,7 +6,7 @@ touched, and rows that do not attend at a step cost nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import torch
@@ -40,10 +40,10 @@ MakeTape = Callable[[Tensor, list[int], int, tuple[Tensor, ...]], AttentionTape]
 """Makes a tape from keys, source lengths, the number of places and parameters."""
 
 
-def row_parts(table: Tensor, lengths: Iterable[int]) -> tuple[Tensor, ...]:
-    """The first numbers of each row of a table n S, as many as its length says: views, made in one call."""
+def row_parts(table: Tensor, lengths: list[int], sentences: list[int]) -> tuple[Tensor, ...]:
+    """The rows of a table n S as long as their sentences are: views, made in one call."""
     width = table.shape[1]
-    sizes = [size for length in lengths for size in (length, width - length)]
+    sizes = [size for sentence in sentences for size in (lengths[sentence], width - lengths[sentence])]
     return table.view(-1).split_with_sizes(sizes)[::2]
 
 
@@ -65,9 +65,8 @@ class AdditiveTape:
     """v tanh(W s + k), compared by `Reciprocals`: exponentials are kept, the rest is computed again on the way back."""
 
     def __init__(self, keys: Tensor, lengths: list[int], places: int, parameters: tuple[Tensor, ...]) -> None:
-        query_weight, self.score_weight = parameters
-        self.query_weight = spaced(query_weight)  # H H
-        self.query_columns = turned(query_weight).mul_(2)  # H H
+        self.query_weight, self.score_weight = parameters
+        self.query_columns = turned(self.query_weight).mul_(2)  # H H
         num_sentences, num_source, size = keys.shape
         self.compare = Reciprocals(keys)
         self.keys = [row[:length] for row, length in zip(self.compare.keys.unbind(0), lengths, strict=True)]
@@ -80,6 +79,7 @@ class AdditiveTape:
         self.scratch_transposed = [part.t() for part in self.scratch]
 
     def start_backward(self) -> None:
+        self.query_rows = spaced(self.query_weight)  # H H
         shape = (self.num_starts, self.weights.shape[1], self.queries.shape[1])
         self.d_keys = self.queries.new_zeros(shape)  # B S H
         self.d_keys_rows = [row[:length] for row, length in zip(self.d_keys.unbind(0), self.lengths, strict=True)]
@@ -93,7 +93,7 @@ class AdditiveTape:
         self.compare.prepare(torch.mm(hidden, self.query_columns, out=queries))
         scores = self.weights.new_full((end - begin, self.weights.shape[1]), -torch.inf)  # n S
         weight = -2 * self.score_weight  # H
-        parts = row_parts(scores, [self.lengths[sentence] for sentence in sentences])  # S each
+        parts = row_parts(scores, self.lengths, sentences)  # S each
         for sentence, query, score in zip(sentences, queries.unbind(0), parts, strict=True):
             compared = self.compare(self.keys[sentence], query, out=self.scratch[sentence])  # S H
             torch.mv(compared, weight, out=score)
@@ -107,7 +107,7 @@ class AdditiveTape:
         for sentence, query, d_score, d_query in zip(
             sentences,
             self.queries[begin:end].unbind(0),
-            row_parts(d_scores, [self.lengths[sentence] for sentence in sentences]),
+            row_parts(d_scores, self.lengths, sentences),
             d_queries.unbind(0),
             strict=True,
         ):
@@ -118,7 +118,7 @@ class AdditiveTape:
             torch.mv(transposed, d_score, out=d_query)
             self.d_keys_rows[sentence].addcmul_(compared, d_score.unsqueeze(1))
         d_queries.mul_(4 * self.score_weight)
-        return d_queries @ self.query_weight  # n H
+        return d_queries @ self.query_rows  # n H
 
     def gradients(self, hidden: Tensor, sentences: Tensor) -> tuple[Tensor, ...]:  # noqa: ARG002
         d_keys = self.d_keys.mul_(4 * self.score_weight)  # B S H
@@ -147,7 +147,7 @@ class DotTape:
     def forward(self, begin: int, hidden: Tensor, sentences: list[int]) -> None:
         end = begin + len(sentences)
         scores = self.weights.new_full((end - begin, self.weights.shape[1]), -torch.inf)  # n S
-        parts = row_parts(scores, [self.lengths[sentence] for sentence in sentences])  # S each
+        parts = row_parts(scores, self.lengths, sentences)  # S each
         for sentence, row, score in zip(sentences, hidden.unbind(0), parts, strict=True):
             torch.mv(self.keys[sentence], row, out=score)
         torch.softmax(scores, dim=1, out=self.weights[self.num_starts + begin : self.num_starts + end])
@@ -157,7 +157,7 @@ class DotTape:
         weights = self.weights[self.num_starts + begin : self.num_starts + end]  # n S
         d_scores = softmax_gradient(weights, d_weights, out=self.d_scores[begin:end])  # n S
         d_hidden = weights.new_empty(end - begin, self.keys[0].shape[1])  # n H
-        parts = row_parts(d_scores, [self.lengths[sentence] for sentence in sentences])  # S each
+        parts = row_parts(d_scores, self.lengths, sentences)  # S each
         for sentence, d_score, d_row in zip(sentences, parts, d_hidden.unbind(0), strict=True):
             torch.mv(self.keys[sentence].t(), d_score, out=d_row)
         return d_hidden

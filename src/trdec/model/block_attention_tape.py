@@ -12,6 +12,7 @@ from torch import Tensor
 
 from trdec.model.attention_tape import softmax_gradient
 from trdec.model.reciprocals import Reciprocals
+from trdec.model.row_spacing import turned
 
 CACHED = 2**16
 """Numbers that a block may take: a quarter of a megabyte."""
@@ -62,7 +63,7 @@ class AdditiveBlockTape:
         self.query_weight, self.score_weight = parameters
         num_sentences, num_source, size = keys.shape
         self.compare = Reciprocals(keys)
-        self.query_transposed = 2 * self.query_weight.t()  # H H
+        self.query_columns = turned(self.query_weight).mul_(2)  # H H
         self.keys = Blocks(self.compare.keys)  # B S H
         self.scratch = keys.new_empty(self.keys.at_once, num_source, size)  # b S H
         is_padding = torch.arange(num_source, device=keys.device) >= torch.tensor(lengths, device=keys.device)[:, None]
@@ -80,7 +81,7 @@ class AdditiveBlockTape:
     def forward(self, begin: int, hidden: Tensor, sentences: list[int]) -> None:
         end = begin + len(sentences)
         queries = self.queries[begin:end]  # n H
-        self.compare.prepare(torch.mm(hidden, self.query_transposed, out=queries))
+        self.compare.prepare(torch.mm(hidden, self.query_columns, out=queries))
         scores = self.bias.index_select(0, torch.tensor(sentences, device=hidden.device))  # n S
         for rows in self.keys.slices(len(sentences)):
             compared = self._compared(sentences[rows], queries[rows])  # b S H

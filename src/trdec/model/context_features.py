@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
@@ -9,16 +12,17 @@ from trdec.model.memory import Memory
 from trdec.model.packing import Packing
 
 
-def context_features(memory: Memory, packing: Packing, attention: tuple[Tensor, ...], *weights: Tensor) -> Tensor:
-    """N F: the sum over the attentions of V c = sum over j of a[j] (V h[j]), for a N S and V F C of each.
+def context_features(
+    memory: Memory,
+    source: Tensor,  # sum(S) C   the memory's packed states
+    packing: Packing,
+    attention: Sequence[Tensor],  # N S each
+    weights: Sequence[Tensor],  # F C each
+) -> Tensor:
+    """N F: the sum over the attentions of V c = sum over j of a[j] (V h[j]).
 
-    A source has fewer places than its derivation has steps, so its states are multiplied, not the contexts.
+    The states are multiplied, not the contexts: they are fewer in a tree, and F is smaller than C.
     """
-    states, num_steps = memory.packed_states(), len(packing.counts)  # sum(S) C
-    total = None
-    for places, weight in zip(attention, weights, strict=True):
-        seen = memory.unpack(linear(states, weight))  # B S F
-        added = packing.unpack(places, num_steps).bmm(seen)  # B T F
-        total = added if total is None else total + added
-    assert total is not None
-    return packing.pack(total)
+    seen = torch.cat([memory.unpack(linear(source, weight)) for weight in weights], dim=1)  # B kS F
+    looking = packing.unpack(torch.cat(list(attention), dim=1), len(packing.counts))  # B T kS
+    return packing.pack(looking.bmm(seen.to(looking.dtype)))

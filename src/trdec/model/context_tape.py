@@ -43,12 +43,12 @@ class ContextRowTape:
         self.lengths = lengths
 
     def forward(self, gates: Tensor, weights: Tensor, sentences: list[int]) -> None:
-        parts = row_parts(weights, [self.lengths[sentence] for sentence in sentences])  # S each
+        parts = row_parts(weights, self.lengths, sentences)  # S each
         for sentence, row, weight in zip(sentences, gates.unbind(0), parts, strict=True):
             row.addmv_(self.transposed[sentence], weight)
 
     def backward(self, d_gates: Tensor, d_weights: Tensor, sentences: list[int]) -> None:
-        parts = row_parts(d_weights, [self.lengths[sentence] for sentence in sentences])  # S each
+        parts = row_parts(d_weights, self.lengths, sentences)  # S each
         for sentence, row, d_weight in zip(sentences, d_gates.unbind(0), parts, strict=True):
             d_weight.addmv_(self.projected[sentence], row)
 

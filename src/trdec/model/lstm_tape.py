@@ -7,6 +7,8 @@ product over all places.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import torch
 from torch import Tensor
 
@@ -36,7 +38,7 @@ class LSTMTape:
         places = gates.shape[0]
         self.size = size
         self.gates = gates
-        self.hidden_weight = spaced(hidden_weight)  # 4H H
+        self.hidden_weight = hidden_weight  # 4H H
         self.hidden_columns = turned(hidden_weight)  # H 4H
         self.mask = mask
         self.hidden = gates.new_empty(self.num_starts + places, size)  # B+N H
@@ -44,6 +46,11 @@ class LSTMTape:
         self.hidden[: self.num_starts] = hidden
         self.cells[: self.num_starts] = cell
         self.tanh_cells = gates.new_empty(places, size)  # N H
+
+    @cached_property
+    def hidden_rows(self) -> Tensor:
+        """4H H, made for the way back alone."""
+        return spaced(self.hidden_weight)
 
     def forward(self, begin: int, end: int, previous: Rows, rows: Rows) -> Tensor:
         """The hidden states n H of places begin to end, whose previous states are given rows of the tables."""
@@ -78,7 +85,7 @@ class LSTMTape:
         sigmoids = slice(0, 3 * self.size)
         torch.ops.aten.sigmoid_backward(d_gates[:, sigmoids], gates[:, sigmoids], grad_input=d_gates[:, sigmoids])
         torch.ops.aten.tanh_backward(d_g, g, grad_input=d_g)
-        d_recurrent = d_gates @ self.hidden_weight  # n H
+        d_recurrent = d_gates @ self.hidden_rows  # n H
         if self.mask is not None:
             d_recurrent *= take(self.mask, rows)
         return d_recurrent

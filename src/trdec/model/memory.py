@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from torch import Tensor
 
@@ -20,13 +21,14 @@ class Memory:
 
     def packed_states(self) -> Tensor:
         """The states without padding, sentence after sentence: sum(S) C."""
-        return self.states.flatten(0, 1).index_select(0, self._places())
+        return self.states.flatten(0, 1).index_select(0, self._places)
 
     def unpack(self, packed: Tensor) -> Tensor:
         """What was made of the packed states, sum(S) X, where they stand, zero at padding: B S X."""
         flat = packed.new_zeros(self.padding.numel(), packed.shape[1])  # B*S X
-        return flat.index_copy(0, self._places(), packed).view(*self.padding.shape, -1)
+        return flat.index_copy(0, self._places, packed).view(*self.padding.shape, -1)
 
+    @cached_property
     def _places(self) -> Tensor:
         return (~self.padding).flatten().nonzero().squeeze(1)  # sum(S)
 

@@ -11,11 +11,11 @@ from torch.nn.functional import linear
 
 from trdec.model.row_spacing import turned
 
-Context = Callable[[], Tensor]
-"""Context vectors R C, made when asked for: not every readout looks at them."""
-
 Contexts = Callable[..., Tensor]
-"""What contexts add to the features of all places, N F, given a weight F C for those of each attention."""
+"""What contexts add to the features of all places, N F, given a weight F C for those of each attention.
+
+Made when asked for: not every readout looks at them.
+"""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class PaperReadout(nn.Module):
         self.feature_size = 2 * hidden_size
         self.context_size = context_size
 
-    def forward(self, rule: Tensor, rule_context: Context, word: Tensor, word_context: Context) -> Tensor:  # noqa: ARG002
+    def forward(self, rule: Tensor, rule_context: Tensor, word: Tensor, word_context: Tensor) -> Tensor:  # noqa: ARG002
         """Features R F of states R H and contexts R C."""
         return torch.tanh(torch.cat([rule, word], dim=-1))  # R 2H
 
@@ -60,9 +60,9 @@ class ReleasedReadout(nn.Module):
         self.projection = nn.Linear(2 * (hidden_size + context_size), embedding_size, bias=False)
         self.sizes = [hidden_size, context_size] * 2
 
-    def forward(self, rule: Tensor, rule_context: Context, word: Tensor, word_context: Context) -> Tensor:
+    def forward(self, rule: Tensor, rule_context: Tensor, word: Tensor, word_context: Tensor) -> Tensor:
         """Features R F of states R H and contexts R C."""
-        states = torch.cat([rule, rule_context(), word, word_context()], dim=-1)  # R 2H+2C
+        states = torch.cat([rule, rule_context, word, word_context], dim=-1)  # R 2H+2C
         return torch.tanh(self.projection(states))  # R E
 
     def sequence(self, rule: Tensor, word: Tensor, latest: Tensor, contexts: Contexts) -> Tensor:
@@ -71,8 +71,9 @@ class ReleasedReadout(nn.Module):
         A word state is multiplied once for all places that look at it, an encoder state once for all contexts.
         """
         rule_weight, rule_context, word_weight, word_context = self._weights()
-        words = linear(word, word_weight).index_select(0, latest)  # N E
-        return torch.tanh(linear(rule, rule_weight) + words + contexts(rule_context, word_context))  # N E
+        # What is summed, here and in the gradients of shared states, is summed in the states' own precision.
+        words = linear(word, word_weight).to(word.dtype).index_select(0, latest)  # N E
+        return torch.tanh(words + linear(rule, rule_weight) + contexts(rule_context, word_context))  # N E
 
     def _weights(self) -> tuple[Tensor, ...]:
         return self.projection.weight.split_with_sizes(self.sizes, dim=1)
@@ -98,12 +99,15 @@ class SequenceReadout(nn.Module):
 
     def sequence(self, hidden: Tensor, contexts: Contexts) -> Tensor:
         """The same for all places of a batch, N F, of states N H."""
-        state, context = self.projection.weight.split_with_sizes(self.sizes, dim=1)
-        return torch.tanh(linear(hidden, state) + contexts(context))  # N E
+        state, context = self._weights()
+        return torch.tanh(linear(hidden, state).to(hidden.dtype) + contexts(context))  # N E
+
+    def _weights(self) -> tuple[Tensor, ...]:
+        return self.projection.weight.split_with_sizes(self.sizes, dim=1)
 
     def split(self) -> SplitReadout:
         """The same, of states and multiplied contexts."""
-        state, context = self.projection.weight.split_with_sizes(self.sizes, dim=1)
+        state, context = self._weights()
         return SplitReadout(turned(state), (context,))
 
 

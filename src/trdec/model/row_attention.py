@@ -36,11 +36,11 @@ class AdditiveComparison:
     def __init__(self, keys: Tensor, query_weight: Tensor, score_weight: Tensor) -> None:
         self._compare = Reciprocals(keys)
         self.keys = self._compare.keys
-        self._query_weight = turned(query_weight).mul_(2)  # H H
+        self._query_columns = turned(query_weight).mul_(2)  # H H
         self._score_weight = -2 * score_weight  # H
 
     def queries(self, hidden: Tensor) -> Tensor:
-        return self._compare.prepare(hidden @ self._query_weight)
+        return self._compare.prepare(hidden @ self._query_columns)
 
     def scores(self, queries: Tensor, keys: Tensor, scratch: Tensor) -> Tensor:
         room = scratch[: len(queries) * keys.numel()].view(len(queries), *keys.shape)  # k S H

@@ -12,7 +12,7 @@ _COLLIDING = 256
 
 
 def spaced(matrix: Tensor) -> Tensor:
-    """The same matrix, its rows at the beginning of cache lines and not a power of two apart.
+    """The same matrix, its rows at the beginning of cache lines and not a multiple of 256 numbers apart.
 
     Fifty rows multiply a 512 x 2048 matrix a quarter faster so.
     """

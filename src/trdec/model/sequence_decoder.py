@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -96,7 +95,7 @@ class SequenceDecoder(nn.Module):
     ) -> tuple[Tensor, Packing]:
         """Features N F of all steps that are not padding."""
         packing = Packing((~batch.padding).sum(dim=1))
-        weights = self.cell.input_weights
+        weights, source = self.cell.input_weights, memory.packed_states()  # sum(S) C
         previous = torch.full_like(batch.actions, self.start_action)  # B T
         previous[:, 1:] = batch.actions[:, :-1]
 
@@ -114,12 +113,15 @@ class SequenceDecoder(nn.Module):
             layout,
             nn.functional.linear(embedded, weights["action"], self.cell.bias),  # M 4H
             self.cell.hidden_weight,
-            nn.functional.linear(memory.packed_states(), weights["context"]),  # sum(S) 4H
+            nn.functional.linear(source, weights["context"]),  # sum(S) 4H
             *(start[packing.order] for start in self.start_state(memory)),  # B H
             memory.keys[0],
             *self.attention.parameters_in_loop(),
         )  # N H, B+N S
-        contexts = partial(context_features, memory, packing, (attention[batch.num_sentences :],))
+
+        def contexts(*weights: Tensor) -> Tensor:
+            return context_features(memory, source, packing, [attention[batch.num_sentences :]], weights)  # N F
+
         features = self.readout.sequence(states, contexts)  # N F
         return drop(features, packed(dropout.features)), packing
 

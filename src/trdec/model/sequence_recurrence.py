@@ -35,7 +35,7 @@ class SequenceTape:
         layout: SequenceLayout,
         tokens: Tensor,  # M 4H
         hidden_weight: Tensor,  # 4H H
-        projected: Tensor,  # B S 4H
+        projected: Tensor,  # sum(S) 4H
         hidden: Tensor,  # B H
         cell: Tensor,  # B H
         keys: Tensor,  # B S H

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -148,7 +147,7 @@ class TreeDecoder(nn.Module):
 
         opening = (~writing).nonzero().squeeze(1)  # R - W
         here = torch.zeros_like(previous).index_copy(0, opening, state.history.append(rule[opening]))  # R
-        features = drop(self.readout(rule, lambda: rule_context, word, lambda: word_context), dropout.features)  # R F
+        features = drop(self.readout(rule, rule_context, word, word_context), dropout.features)  # R F
         return features, TreeDecoderState(
             rule=rule,
             rule_cell=rule_cell,
@@ -233,8 +232,10 @@ class TreeDecoder(nn.Module):
             rule_weights["word"],
         )  # N H, B+W H, B+N S, B+W S
 
-        attention = rule_attention[plan.num_rows :], word_attention.index_select(0, plan.latest)  # N S each
-        contexts = partial(context_features, memory, packing, attention)
+        def contexts(*weights: Tensor) -> Tensor:
+            attention = [rule_attention[plan.num_rows :], word_attention.index_select(0, plan.latest)]  # N S each
+            return context_features(memory, source, packing, attention, weights)  # N F
+
         features = self.readout.sequence(rule_states, word_states, plan.latest, contexts)  # N F
         return drop(features, packed(dropout.features)), packing
 

@@ -73,12 +73,13 @@ class ParentTape:
 
     def __init__(self, referenced: ReferencedStates, weight: Tensor) -> None:
         self.referenced = referenced
-        self.weight = spaced(weight)  # 4H H
+        self.weight = weight
         self.columns = turned(weight)  # H 4H
         self.projected = weight.new_zeros(1 + len(referenced), weight.shape[0])  # 1+Q 4H
 
     def start_backward(self) -> None:
         """Forget what an earlier backward pass has gathered."""
+        self.rows = spaced(self.weight)  # 4H H
         self.d_projected = torch.zeros_like(self.projected)
 
     def forward(self, step: int, hidden: Tensor) -> None:
@@ -91,7 +92,7 @@ class ParentTape:
         """Add the children's share of the gradient n H of a step's states."""
         numbers, rows = self.referenced.made_at(step)
         if len(rows):
-            d_hidden.index_add_(0, rows, self.d_projected[numbers] @ self.weight)
+            d_hidden.index_add_(0, rows, self.d_projected[numbers] @ self.rows)
 
     def gradient(self, hidden: Tensor) -> Tensor:
         """4H H, given the states N H of all places."""
@@ -106,7 +107,7 @@ class TreeTape:
         places, words = plan.packing.size, len(plan.word_places)
         self.plan, self.layout = plan, layout
         self.rule_token_rows, self.word_token_rows = len(rule.tokens), len(word.tokens)
-        self.word_to_rule = spaced(word_to_rule)  # 4H H
+        self.word_to_rule = word_to_rule  # 4H H
         self.word_to_rule_columns = turned(word_to_rule)  # H 4H
         rule_inputs = rule.tokens.index_select(0, layout.rule_tokens)  # N 4H
         self.rule = LSTMTape(rule_inputs, rule.hidden_weight, rule.hidden, rule.cell, layout.rule_mask)
@@ -165,6 +166,7 @@ class TreeTape:
         plan, starts = self.plan, self.plan.num_rows
         for tape in (self.rule_attention, self.word_attention, self.rule_parents, self.word_parents):
             tape.start_backward()
+        self.word_to_rule_rows = spaced(self.word_to_rule)  # 4H H
         self.d_rule_gates = torch.empty_like(self.rule.gates)  # N 4H
         self.d_word_gates = torch.empty_like(self.word.gates)  # W 4H
         # The gradient of a word state's contribution is the sum over the steps until the next one.
@@ -198,7 +200,7 @@ class TreeTape:
                 self.rule_context.backward(d_gates, self.d_rule_weights[previous], sentences)
 
         self.d_projected_words[:starts] = self.d_latest_words
-        self.d_word[:starts] += self.d_latest_words @ self.word_to_rule
+        self.d_word[:starts] += self.d_latest_words @ self.word_to_rule_rows
         return self._gradients(d_recurrent, d_cell)
 
     def _backward_words(self, begin: int, end: int) -> None:
@@ -209,7 +211,7 @@ class TreeTape:
         d_projected = torch.index_select(self.d_latest_words, 0, rows, out=self.d_projected_words[here])  # w 4H
         self.d_latest_words.index_fill_(0, rows, 0)
         d_hidden = self.d_word[here]  # w H
-        d_hidden += d_projected @ self.word_to_rule
+        d_hidden += d_projected @ self.word_to_rule_rows
         d_hidden += self.word_attention.backward(begin, sentences, self.d_word_weights[here])
         d_gates, d_cell = self.d_word_gates[begin:end], self.d_word_cells[here].clone()
         d_previous = self.word.backward(begin, end, previous, rows, d_hidden, d_cell, d_gates)  # w H

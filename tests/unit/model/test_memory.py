@@ -57,6 +57,6 @@ def test_context_features_are_contexts_times_their_weights(
     projections = [random(3, SIZE) for _ in range(attentions)]
     contexts = [padded @ memory.states for padded in weights]  # B T C
     expected = sum(context @ projection.t() for context, projection in zip(contexts, projections, strict=True))
-    found = context_features(memory, packing, tuple(map(packing.pack, weights)), *projections)
+    found = context_features(memory, memory.packed_states(), packing, list(map(packing.pack, weights)), projections)
     assert isinstance(expected, Tensor)
     torch.testing.assert_close(found, packing.pack(expected))

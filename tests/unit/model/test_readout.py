@@ -21,7 +21,7 @@ def test_places_see_the_latest_word_state(kind: str) -> None:
     readout = TREE_READOUTS[kind](EMBEDDING, HIDDEN, CONTEXT).double()
     rule, word, latest = random(6, HIDDEN), random(3, HIDDEN), torch.tensor([0, 0, 2, 1, 2, 0])
     rule_contexts, word_contexts = random(6, CONTEXT), random(6, CONTEXT)
-    expected = readout(rule, lambda: rule_contexts, word[latest], lambda: word_contexts)
+    expected = readout(rule, rule_contexts, word[latest], word_contexts)
 
     def contexts(rule_weight: Tensor, word_weight: Tensor) -> Tensor:
         return rule_contexts @ rule_weight.t() + word_contexts @ word_weight.t()
