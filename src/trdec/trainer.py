@@ -17,6 +17,7 @@ import contextlib
 import fcntl
 import hashlib
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,8 @@ import torch
 from trdec.config import FILE, Configuration, check_unchanged, load_configuration
 from trdec.data.batching import Batcher
 from trdec.data.codec import Codec
-from trdec.data.prepare import DESCRIPTION, Preparation, Progress, prepare
-from trdec.errors import FileError, TrainingError
+from trdec.data.prepare import DESCRIPTION, Preparation, Progress, changed_inputs, prepare
+from trdec.errors import ConfigError, FileError, TrainingError
 from trdec.model.translation_model import TranslationModel
 from trdec.training.checkpoint import Checkpoints
 from trdec.training.device import choose_device
@@ -41,27 +42,34 @@ from trdec.training.weights import checksum
 Bleu = Callable[[TranslationModel[Any], Codec, Configuration], float]
 """Translates dev with a model and says how good that is."""
 
+NOBODY_IS_TOLD: AbstractContextManager[None] = contextlib.nullcontext()
+
 
 def train(
     configuration: Configuration,
     observer: Observer,
     bleu: Bleu | None = None,
     workers: int = 1,
-    progress: Progress | None = None,
+    preparing: AbstractContextManager[Progress | None] = NOBODY_IS_TOLD,
 ) -> Outcome:
-    """Train, or go on training, the model that a configuration describes."""
+    """Train, or go on training, the model that a configuration describes.
+
+    What `preparing` gives is told how far the preparation of the data is.
+    """
     directory, training = configuration.output, configuration.training
     device = choose_device(training)
     torch.set_num_threads(training.threads)
     with _alone_in(directory):
-        begun = bool(Checkpoints(directory / "checkpoints").paths())
-        if begun and (directory / FILE).exists():
-            check_unchanged(load_configuration(directory / FILE), configuration, directory / FILE)
-        configuration.save(directory / FILE)
-        preparation = prepare(configuration.located_data, configuration.system, directory / "data", workers, progress)
+        observers = Observers(_observers(configuration, observer))
+        if Checkpoints(directory / "checkpoints").paths():
+            _check_same_training(configuration, directory)
+        data, system = configuration.located_data, configuration.system
+        with preparing as progress:
+            preparation = prepare(data, system, directory / "data", workers, progress)
         for line in preparation.report.lines():
             observer.note(line)
-        if not begun:
+        configuration.save(directory / FILE)
+        if not _same_files(directory / "data" / "codec", directory / "codec"):
             preparation.codec.save(directory / "codec")
         torch.manual_seed(configuration.seed)
         model: TranslationModel[Any] = TranslationModel(configuration.model, preparation.codec.inventory()).to(device)
@@ -71,11 +79,34 @@ def train(
             _corpus(configuration, preparation, directory / "data", device),
             training,
             directory,
-            Observers(_observers(configuration, observer)),
+            observers,
             device,
             (lambda: bleu(model, preparation.codec, configuration)) if bleu else None,
         )
         return loop.run()
+
+
+def _check_same_training(configuration: Configuration, directory: Path) -> None:
+    """Refuse to go on with another experiment, or with other data, before anything in the directory is changed."""
+    if not (directory / FILE).exists():
+        raise ConfigError(
+            f"{directory / FILE}: expected the configuration of the training in this directory, found nothing: nobody "
+            "can tell whether it is this one. Put it back, or choose another output."
+        )
+    check_unchanged(load_configuration(directory / FILE), configuration, directory / FILE)
+    if changed := changed_inputs(configuration.located_data, configuration.system, directory / "data"):
+        raise TrainingError(
+            f"{directory}: the training in this directory was begun with other data: {', '.join(changed)} changed. "
+            "Choose another output for the new training, or give the data it was begun with."
+        )
+
+
+def _same_files(folder: Path, other: Path) -> bool:
+    """Whether the other folder has every file of this one, with the same content."""
+    return all(
+        (other / path.name).is_file() and (other / path.name).read_bytes() == path.read_bytes()
+        for path in folder.iterdir()
+    )
 
 
 def _corpus(configuration: Configuration, preparation: Preparation, data: Path, device: torch.device) -> Corpus[Any]:
@@ -113,8 +144,12 @@ def _alone_in(directory: Path) -> Iterator[None]:
     with stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        except BlockingIOError as error:
             raise TrainingError(
                 f"{directory}: another process is training in this directory. Wait for it, or choose another output."
+            ) from error
+        except OSError as error:
+            raise FileError(
+                f"{directory}: cannot be locked: {error.strerror}. Choose an output on a file system with locks."
             ) from error
         yield

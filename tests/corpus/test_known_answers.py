@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from trdec.config import load_configuration
 from trdec.grammar.coverage import coverage
 from trdec.grammar.grammar import Grammar
 from trdec.systems import SYSTEMS
@@ -95,6 +96,16 @@ def test_some_real_dependency_trees_have_crossing_arcs_or_several_roots(corpora:
     entries = list(treebank.read("conllu", corpora / "kftt20k" / "train.en.conllu"))
     assert sum(not entry.was_projective for entry in entries) == 111
     assert sum(len(entry.tree.children) > 1 for entry in entries if entry.tree) >= 956
+
+
+@pytest.mark.parametrize(("name", "folder"), [("or-en", "or-en"), ("de-en", "multi30k"), ("ja-en", "kftt20k")])
+def test_recipes_name_files_that_are_there(corpora: Path, name: str, folder: str) -> None:
+    recipe = Path(__file__).parent.parent.parent / "configs" / f"{name}.yaml"
+    data = load_configuration(recipe, [f"folder={corpora / folder}"]).located_data
+    files = [path for corpus in (data.train, data.dev) for path in corpus.model_dump().values() if path is not None]
+    files += [side.model for side in (data.source_subwords, data.target_subwords) if side.model is not None]
+    assert len(files) >= 8
+    assert [path for path in files if not path.is_file()] == []
 
 
 def test_every_system_has_a_row_and_each_row_a_target() -> None:

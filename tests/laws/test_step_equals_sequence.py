@@ -6,15 +6,18 @@ from functools import partial
 
 import pytest
 import torch
-from random_batches import NUM_ACTIONS, random_batch, sentence, sequence_inventory, tree_inventory
+from random_batches import random_batch, sentence, sequence_inventory, tree_inventory
 from torch import Tensor
 
 from trdec.data.batch import Batch
+from trdec.data.batching import collate
 from trdec.model import block_attention_tape
 from trdec.model.configuration import DropoutConfiguration, ModelConfiguration
 from trdec.model.dropout import NO_DROPOUT, DecoderDropout
 from trdec.model.memory import Memory
 from trdec.model.translation_model import TranslationModel
+from trdec.systems import SYSTEMS
+from unit.search.small_models import small, small_dev
 
 torch.set_num_threads(1)  # many tiny products: threads would only wait for each other
 
@@ -46,7 +49,7 @@ def stepped_features(model: TranslationModel, memory: Memory, batch: Batch, drop
     state = model.start(memory)
     sentences = torch.arange(batch.num_sentences)
     addresses = [torch.zeros_like(sentences)]  # of step t at t + 1
-    previous = torch.full_like(sentences, NUM_ACTIONS)
+    previous = torch.full_like(sentences, model.num_actions)
     rows = []
     for step in range(batch.actions.shape[1]):
         parents = torch.stack(addresses)[batch.parents[:, step], sentences]
@@ -77,6 +80,22 @@ def both_forms(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.usefixtures("both_forms")
 def test_the_sequence_is_what_stepping_gives(kind: dict[str, object], dropout: DropoutConfiguration, seed: int) -> None:
     model, batch = make_model(kind, dropout, seed), random_batch(seed)
+    assert all(bool(gradient.any()) for gradient in assert_sequence_is_stepping(model, batch).values())
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.usefixtures("both_forms")
+def test_every_system_trains_on_what_it_steps_through(system: str) -> None:
+    """Its own actions, symbols and parents, in sentences of different lengths."""
+    dev = small_dev(system)
+    by_length = sorted(range(len(dev)), key=lambda number: len(dev[number].steps))
+    batch = collate([dev[number] for number in (by_length[0], by_length[-1], *by_length[4:6])])
+    assert len(set((~batch.padding).sum(dim=1).tolist())) > 2
+    assert_sequence_is_stepping(small(system).model, batch)
+
+
+def assert_sequence_is_stepping(model: TranslationModel, batch: Batch) -> dict[str, Tensor]:
+    """The same features and gradients both ways, of which the latter are given back."""
     masks = model.decoder.sample_dropout(batch)
     found, defined = [], []
     for into, compute in ((found, model.decoder.sequence), (defined, partial(stepped_features, model))):
@@ -87,7 +106,7 @@ def test_the_sequence_is_what_stepping_gives(kind: dict[str, object], dropout: D
     assert found[1].keys() == defined[1].keys()
     for name, gradient in defined[1].items():
         torch.testing.assert_close(found[1][name], gradient, rtol=1e-9, atol=1e-9, msg=name)
-    assert all(bool(gradient.any()) for gradient in defined[1].values())
+    return defined[1]
 
 
 @kinds
@@ -227,7 +246,7 @@ def stepped_log_probs(model: TranslationModel, batch: Batch) -> Tensor:
     state = model.start(memory)
     sentences = torch.arange(batch.num_sentences)
     addresses = [torch.zeros_like(sentences)]  # of step t at t + 1
-    previous = torch.full_like(sentences, NUM_ACTIONS)
+    previous = torch.full_like(sentences, model.num_actions)
     rows = []
     for step in range(batch.actions.shape[1]):
         parents = torch.stack(addresses)[batch.parents[:, step], sentences]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import multiprocessing
@@ -13,11 +14,13 @@ import time
 from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from trdec.cli import main
 from trdec.toy.generate import write_corpus
+from trdec.training import loop
 
 # Processes are forked from one that has only imported torch: quick to start, and like new.
 PROCESSES = multiprocessing.get_context("forkserver")
@@ -187,9 +190,42 @@ def test_what_a_training_leaves_and_what_it_refuses(run: Run, tmp_path: Path) ->
     assert code == 1
     assert errors.startswith(f"ConfigError: {model / 'config.yaml'}: the training in this directory was begun with")
     assert "model.hidden_size: 8 there, 9 now" in errors
+    codec = {path.name: path.read_bytes() for path in (model / "codec").iterdir()}
+    (model / "codec" / "target.spm.model").write_bytes(b"damaged")
+    (model / "codec" / "codec.json").unlink()
     code, _, errors = run(model, *keys)
     assert code == 0
     assert "going on after update 4" in errors
+    assert {path.name: path.read_bytes() for path in (model / "codec").iterdir()} == codec
+
+
+def test_another_corpus_is_refused_before_anything_is_changed(run: Run, experiment: Experiment, tmp_path: Path) -> None:
+    model, keys = tmp_path / "model", ("training.max_updates=2", "system=seq2seq")
+    assert run(model, *keys)[0] == 0
+    before = {path: path.read_bytes() for path in model.rglob("*") if path.is_file() and path.name != ".lock"}
+    for role in ("source", "target"):
+        name = {"source": "vel", "target": "en"}[role]
+        text = (experiment.folder / "toy" / f"train.{name}").read_text(encoding="utf-8")
+        (tmp_path / f"other.{name}").write_text("".join(text.splitlines(keepends=True)[:-1]), encoding="utf-8")
+    others = (f"data.train.source={tmp_path / 'other.vel'}", f"data.train.target={tmp_path / 'other.en'}")
+    code, _, errors = run(model, *keys, *others)
+    assert code == 1
+    expected = "the training in this directory was begun with other data: train.source, train.target changed. Choose"
+    assert f"TrainingError: {model}: {expected}" in errors
+    after = {path: path.read_bytes() for path in model.rglob("*") if path.is_file() and path.name != ".lock"}
+    assert after == before
+    (model / "config.yaml").unlink()
+    code, _, errors = run(model, *keys)
+    assert code == 1
+    assert f"ConfigError: {model / 'config.yaml'}: expected the configuration of the training in this dir" in errors
+
+
+def test_dev_that_was_never_finite_is_said(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = SimpleNamespace(loss=float("nan"), sums=SimpleNamespace(perplexities=lambda: {"all": 1.0}), sentences=1)
+    monkeypatch.setattr(loop, "evaluate", lambda *_: found)
+    code, _, errors = run(tmp_path / "model", "training.max_updates=1", "system=seq2seq")
+    assert code == 0, errors
+    assert "finished after 1 updates; dev loss was never a finite number" in errors
 
 
 def test_a_directory_in_which_nothing_was_trained_yet_takes_another_configuration(run: Run, tmp_path: Path) -> None:
@@ -201,7 +237,12 @@ def test_a_directory_in_which_nothing_was_trained_yet_takes_another_configuratio
 
 
 def test_dev_bleu_can_decide_which_weights_are_best(run: Run, tmp_path: Path) -> None:
-    keys = ("training.metric=bleu", "training.max_updates=6", "training.validate_every=3", "training.keep_best=1")
+    keys = (
+        "training.metric=bleu",
+        "training.max_updates=6",
+        "training.validate_every=3",
+        "training.final_weights=best",
+    )
     code, _, errors = run(tmp_path / "model", *keys, "system=seq2seq")
     assert code == 0, errors
     assert "finished after 6 updates; best dev BLEU " in errors
@@ -218,3 +259,14 @@ def test_two_trainings_in_one_directory_are_refused(run: Run, tmp_path: Path) ->
     assert code == 1
     assert errors.startswith("TrainingError: ")
     assert "another process is training in this directory" in errors
+
+
+def test_a_file_system_without_locks_is_named(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    code, _, errors = run(tmp_path / "model")
+    assert code == 1
+    expected = "cannot be locked: No locks available. Choose an output on a file system with locks."
+    assert errors == f"FileError: {tmp_path / 'model'}: {expected}\n"

@@ -143,11 +143,40 @@ def test_paths_of_data_are_below_the_folder(write: Any) -> None:
         ("", ["system.name=3"], "'system.name=3': system is 'trdec-con' (a string) and has no keys"),
         ("seed: 1\nseed: 2", [], "my.yaml, line 7: the key 'seed' was given before, at "),
         ("model: [", [], "my.yaml, line 6: this is not YAML: expected the node content"),
+        ("", ["system=[seq2seq, lin]"], "system: expected a string, found ['seq2seq', 'lin'] (a list)."),
+        ("", ["output=2024-02-30"], "'output=2024-02-30': expected a value as YAML writes it, found '2024-02-30'."),
+        ("x: 2024-02-30", [], "my.yaml: this is not YAML: day is out of range for month."),
+        ("model: &m {dropout: *m}", [], "my.yaml, line 6: the value of 'model.dropout' contains itself."),
+        (
+            "",
+            ["training.final_weights=average"],
+            "training: final_weights: average is the mean of the weights that are kept, and keep_best is 1. Set keep",
+        ),
+        (
+            "",
+            ["model.tie_embeddings=true", "model.readout=paper"],
+            "model: tie_embeddings needs features of the embeddings' size, 512, but this decoder's readout gives 1024.",
+        ),
+        (
+            "",
+            ["output=~nobody-has-this-name/x"],
+            "output: expected a path, found '~nobody-has-this-name/x': no user of that name has a folder here.",
+        ),
     ],
 )
 def test_mistakes_are_named_with_their_place(write: Any, lines: str, overrides: list[str], message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         load_configuration(write(MINIMAL + lines), overrides)
+
+
+def test_a_tilde_is_ones_own_folder(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/of/mine")
+    found = load_configuration(
+        write(MINIMAL), ["output=~/m", "folder=~/corpora", "data.source_subwords.model=~/s.model"]
+    )
+    assert found.output == Path("/home/of/mine/m")
+    assert found.located_data.train.source == Path("/home/of/mine/corpora/a.src")
+    assert found.located_data.source_subwords.model == Path("/home/of/mine/s.model")
 
 
 def test_all_mistakes_are_told_at_once(write: Any) -> None:

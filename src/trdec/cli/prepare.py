@@ -37,7 +37,7 @@ def prepare(
     configuration = load_configuration(configuration_file, overrides or [])
     directory = configuration.output / "data"
     workers = workers or os.cpu_count() or 1
-    with _progress() as progress:
+    with preparing() as progress:
         made = make(configuration.located_data, configuration.system, directory, workers, progress)
     if json:
         print(json_format.dumps(made.report.to_json(), ensure_ascii=False, indent=2))
@@ -47,7 +47,7 @@ def prepare(
 
 
 @contextlib.contextmanager
-def _progress() -> Iterator[Progress | None]:
+def preparing() -> Iterator[Progress | None]:
     """A bar on standard error if that is a terminal, otherwise nothing."""
     if not sys.stderr.isatty():
         yield None

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from trdec.cli.prepare import preparing
+
 if TYPE_CHECKING:
     from trdec.config import Configuration
     from trdec.data.codec import Codec
@@ -27,21 +29,22 @@ def train(
     from trdec.config import load_configuration
     from trdec.errors import TrainingInterrupted
     from trdec.trainer import train as train_model
+    from trdec.training.loop import WORST
 
     configuration = load_configuration(config, overrides or ())
     try:
         bleu = dev_bleu if configuration.training.metric == "bleu" else None
-        outcome = train_model(configuration, _display(), bleu, workers)
+        outcome = train_model(configuration, _display(), bleu, workers, preparing())
     except TrainingInterrupted as interruption:
         _say(f"trdec: {interruption}")
         raise typer.Exit(128 + interruption.signal_number) from interruption
     ending = "stopped early" if outcome.stopped_early else "finished"
     skipped = f", {outcome.skipped} batches skipped" if outcome.skipped else ""
     measure = "dev BLEU" if configuration.training.metric == "bleu" else "dev loss"
-    _say(
-        f"{ending} after {outcome.update} updates; best {measure} {abs(outcome.best_score):.2f} "
-        f"after update {outcome.best_update}{skipped}"
-    )
+    best = f"best {measure} {abs(outcome.best_score):.2f} after update {outcome.best_update}"
+    if outcome.best_score >= WORST:
+        best = f"{measure} was never a finite number"
+    _say(f"{ending} after {outcome.update} updates; {best}{skipped}")
     print(outcome.weights)
 
 

@@ -17,6 +17,7 @@ from trdec.errors import ConfigError
 from trdec.model.configuration import ModelConfiguration
 from trdec.systems import SYSTEMS
 from trdec.text.lines import writing
+from trdec.text.paths import at_home
 from trdec.training.configuration import TrainingConfiguration
 
 FILE = "config.yaml"
@@ -61,6 +62,8 @@ class Configuration(BaseModel):
     )
     training: TrainingConfiguration = Field(default=TrainingConfiguration(), description="The training.")
 
+    _paths = field_validator("*", mode="after")(at_home)
+
     @field_validator("system")
     @classmethod
     def _known_system(cls, name: str) -> str:
@@ -69,7 +72,7 @@ class Configuration(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _decoder_of_the_system(cls, value: Any) -> Any:
-        if not isinstance(value, dict) or value.get("system") not in SYSTEMS:
+        if not isinstance(value, dict) or value.get("system") not in list(SYSTEMS):  # it may be a list: no hashing
             return value
         model = value.get("model", {})
         decoder = SYSTEMS[value["system"]].decoder

@@ -48,7 +48,7 @@ def read_document(path: Path) -> Document:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ConfigError(f"{Place(str(path), line)}: this is not YAML: {error.problem}.") from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # a date that is none is a ValueError
         raise ConfigError(f"{path}: this is not YAML: {error}.") from error
     finally:
         loader.dispose()
@@ -56,20 +56,22 @@ def read_document(path: Path) -> Document:
         raise ConfigError(f"{path}: expected keys with values, such as 'system: seq2seq', found {describe(content)}.")
     places: dict[Key, str] = {}
     if node is not None:
-        _note_places(node, (), str(path), places)
+        _note_places(node, (), str(path), places, ())
     return Document(str(path), content, places)
 
 
-def _note_places(node: yaml.Node, key: Key, file: str, places: dict[Key, str]) -> None:
+def _note_places(node: yaml.Node, key: Key, file: str, places: dict[Key, str], around: tuple[yaml.Node, ...]) -> None:
     if not isinstance(node, yaml.MappingNode):
         return
+    if any(node is other for other in around):
+        raise ConfigError(f"{places[key]}: the value of {'.'.join(key)!r} contains itself.")
     for name, value in node.value:
         inner = (*key, str(name.value))
         place = str(Place(file, name.start_mark.line + 1))
         if inner in places:
             raise ConfigError(f"{place}: the key {'.'.join(inner)!r} was given before, at {places[inner]}.")
         places[inner] = place
-        _note_places(value, inner, file, places)
+        _note_places(value, inner, file, places, (*around, node))
 
 
 def apply_overrides(document: Document, overrides: Sequence[str]) -> Document:
@@ -81,7 +83,7 @@ def apply_overrides(document: Document, overrides: Sequence[str]) -> Document:
             raise ConfigError(f"{override!r}: expected key=value with a dotted key, such as model.hidden_size=256.")
         try:
             value = yaml.safe_load(text)
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, ValueError) as error:
             raise ConfigError(f"{override!r}: expected a value as YAML writes it, found {text!r}.") from error
         *outer, last = name.split(".")
         mapping = content

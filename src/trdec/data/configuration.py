@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from trdec.systems import ANNOTATIONS
+from trdec.text.paths import at_home
 from trdec.text.subwords import Kind
 from trdec.trees.builders import BUILDERS
 from trdec.trees.own_builder import is_own
@@ -47,6 +48,8 @@ Length = Annotated[int, Field(ge=1)]
 
 class _Configuration(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    _paths = field_validator("*", mode="after")(at_home)
 
 
 class CorpusConfiguration(_Configuration):

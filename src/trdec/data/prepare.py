@@ -30,7 +30,7 @@ from trdec.data.reader import NOTHING, Reader
 from trdec.data.report import Report, SplitReport
 from trdec.data.shards import CountUnits, Encode, shards
 from trdec.data.side import Side, word_splitter
-from trdec.data.stored import read_description, write_description
+from trdec.data.stored import AGAIN, read_description, write_description
 from trdec.data.workers import ordered_map
 from trdec.errors import FileError, NoExamplesError, StoredDataError, SubwordError
 from trdec.text.lines import read_lines
@@ -66,12 +66,16 @@ class Preparation:
         """The preparation in a directory."""
         directory = Path(directory)
         read_description(directory / DESCRIPTION, FORMAT, VERSION)
-        report = read_description(directory / REPORT, REPORT_FORMAT, VERSION)
+        found = read_description(directory / REPORT, REPORT_FORMAT, VERSION)
+        try:
+            report = Report.from_json(found)
+        except (KeyError, TypeError) as error:
+            raise StoredDataError(f"{directory / REPORT}: lacks or mistakes {error}. {AGAIN}") from error
         return cls(
             Prepared.open(directory / "train"),
             Prepared.open(directory / "dev"),
             Codec.load(directory / "codec"),
-            Report.from_json(report),
+            report,
         )
 
 
@@ -86,10 +90,7 @@ def prepare(
 
     The result is the same, byte for byte, for any number of workers.
     """
-    treebanks = treebanks_of(system_called(system_name), configuration.transforms, configuration.trees)
-    train = Corpus("train", configuration.train, treebanks)
-    dev = Corpus("dev", configuration.dev, treebanks)
-    inputs = fingerprint.inputs(configuration, system_name, treebanks, (train, dev))
+    train, dev, inputs = _inputs(configuration, system_name)
     with _locked(directory.parent):
         ready = _reusable(directory, inputs)
         if ready is not None:
@@ -108,6 +109,26 @@ def prepare(
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
         return Preparation.open(directory)
+
+
+def changed_inputs(configuration: DataConfiguration, system_name: str, directory: Path) -> list[str]:
+    """What is not as it was when the preparation in the directory was made; nothing if there is none to ask."""
+    try:
+        found = read_description(directory / DESCRIPTION, FORMAT, VERSION)
+    except StoredDataError:  # missing or damaged: it will be made again
+        return []
+    _, _, inputs = _inputs(configuration, system_name)
+    if found.get("fingerprint") == fingerprint.fingerprint(inputs):
+        return []
+    return fingerprint.changed(found.get("inputs", {}), inputs)
+
+
+def _inputs(configuration: DataConfiguration, system_name: str) -> tuple[Corpus, Corpus, dict[str, Any]]:
+    """Train, dev, and all that their preparation depends on."""
+    treebanks = treebanks_of(system_called(system_name), configuration.transforms, configuration.trees)
+    train = Corpus("train", configuration.train, treebanks)
+    dev = Corpus("dev", configuration.dev, treebanks)
+    return train, dev, fingerprint.inputs(configuration, system_name, treebanks, (train, dev))
 
 
 class _Maker:
@@ -144,7 +165,8 @@ class _Maker:
             raise NoExamplesError(
                 "expected something to train on, found nothing: " + "; ".join(line.strip() for line in train.lines())
             )
-        dev = self._encode(self._reader(self._dev, source, target, NOTHING), codec, None, directory / "dev")
+        dev_reader = self._reader(self._dev, source, target, NOTHING)
+        dev = self._encode(dev_reader, codec, self._dev.repeated(), directory / "dev")
         if dev.examples == 0:
             raise NoExamplesError(
                 "expected something in dev, found nothing: " + "; ".join(line.strip() for line in dev.lines())
@@ -185,7 +207,7 @@ class _Maker:
         transforms, trees = self._configuration.transforms, self._configuration.trees
         return Codec(self._system_name, transforms, reader.source_side, reader.target_side, target, trees)
 
-    def _encode(self, reader: Reader, codec: Codec, repeated: NDArray[np.bool_] | None, directory: Path) -> SplitReport:
+    def _encode(self, reader: Reader, codec: Codec, repeated: NDArray[np.bool_], directory: Path) -> SplitReport:
         report = SplitReport()
         pairs = self._shards(f"encoding {reader.corpus.name}", reader.corpus, repeated)
         with PreparedWriter(directory) as writer:
@@ -194,7 +216,7 @@ class _Maker:
                 report.add(counted)
         return report
 
-    def _shards(self, task: str, corpus: Corpus, repeated: NDArray[np.bool_] | None) -> Iterator[list[RawPair]]:
+    def _shards(self, task: str, corpus: Corpus, repeated: NDArray[np.bool_]) -> Iterator[list[RawPair]]:
         done, total = 0, count_lines(corpus.source)
         for shard in shards(corpus.pairs(repeated)):
             yield shard

@@ -10,7 +10,7 @@ from typing import Any
 from trdec.errors import StoredDataError
 from trdec.text.lines import writing
 
-AGAIN = "Prepare the data again with: trdec prepare"
+AGAIN = "Prepare the data again with: trdec prepare (in a model directory: run its trdec train again)"
 
 
 def write_description(path: Path, format_name: str, version: int, content: Mapping[str, Any]) -> None:

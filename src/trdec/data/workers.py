@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -50,6 +52,15 @@ def ordered_map(task: Callable[[Shard], Result], shards: Iterable[Shard], worker
 def _set_task(task: Callable[[Any], Any]) -> None:
     global _task
     _task = task
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    # The other workers hold the ends of the pipes too, so that a worker whose parent was killed would wait for ever.
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _run(shard: Any) -> Any:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class DropoutConfiguration(BaseModel):
@@ -64,3 +64,14 @@ class ModelConfiguration(BaseModel):
     dropout: DropoutConfiguration = Field(
         default=DropoutConfiguration(), description="What is dropped in training, nothing by default."
     )
+
+    @model_validator(mode="after")
+    def _features_as_large_as_embeddings(self) -> Self:
+        if self.tie_embeddings and self.decoder == "tree" and self.readout == "paper":
+            features = 2 * self.hidden_size
+            if features != self.embedding_size:
+                raise ValueError(
+                    f"tie_embeddings needs features of the embeddings' size, {self.embedding_size}, but this decoder's "
+                    f"readout gives {features}. Choose readout: released, or do not tie."
+                )
+        return self

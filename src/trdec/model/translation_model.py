@@ -11,7 +11,6 @@ from torch import Tensor, nn
 
 from trdec.data.batch import Batch
 from trdec.data.inventory import Inventory
-from trdec.errors import UsageError
 from trdec.model.action_softmax import ActionSoftmax
 from trdec.model.configuration import ModelConfiguration
 from trdec.model.decoder import State
@@ -46,16 +45,10 @@ class TranslationModel(nn.Module, Generic[State]):
         self.encoder = Encoder(configuration, inventory.source_size)
         self.decoder: Any = DECODERS[configuration.decoder](configuration, inventory)
         self.softmax = ActionSoftmax(inventory)
-        features, embedding = self.decoder.feature_size, configuration.embedding_size
         if configuration.tie_embeddings:
-            if features != embedding:
-                raise UsageError(
-                    f"tie_embeddings needs features of the embeddings' size, {embedding}, but this decoder's "
-                    f"readout gives {features}. Choose readout: released, or do not tie."
-                )
             self.register_parameter("output_weight", None)
         else:
-            self.output_weight = nn.Parameter(torch.empty(inventory.num_actions, features))
+            self.output_weight = nn.Parameter(torch.empty(inventory.num_actions, self.decoder.feature_size))
         self._stepper: tuple[tuple[tuple[int, int], ...], TreeStepper | SequenceStepper] | None = None
         INITIALISATIONS[configuration.initialisation](self, configuration.initialisation_range)
 

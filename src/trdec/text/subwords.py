@@ -17,6 +17,9 @@ UNKNOWN = "<unk>"
 
 Kind = Literal["bpe", "unigram"]
 
+LONGEST = 2**30
+"""Bytes of a line to learn from; sentencepiece passes over longer ones in silence, by default over four thousand."""
+
 
 class Subwords:
     """The pieces of words, as one sentencepiece model cuts them.
@@ -67,6 +70,7 @@ class Subwords:
                 vocab_size=size,
                 character_coverage=1.0,
                 num_threads=1,  # the same model on every machine
+                max_sentence_length=LONGEST,
                 minloglevel=2,
             )
         except (RuntimeError, OSError) as error:

@@ -9,7 +9,8 @@ from typing import Any
 
 from torch import Tensor
 
-from trdec.training.weights import average, read_tensors, write_tensors
+from trdec.errors import CheckpointError
+from trdec.training.weights import average, check_file, read_tensors, write_tensors
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,21 @@ class BestWeights:
     def mean(self) -> dict[str, Tensor]:
         """The mean of all kept weights."""
         return average([self._read(kept) for kept in sorted(self.kept, key=lambda kept: kept.update)])
+
+    def damaged(self) -> list[tuple[Kept, str]]:
+        """Those kept whose files are not what was written, and what is wrong with each."""
+        found = []
+        for kept in self.kept:
+            try:
+                check_file(self.folder / kept.file, kept.sha256)
+            except CheckpointError as error:
+                found.append((kept, str(error)))
+        return found
+
+    def drop(self, lost: Iterable[Kept]) -> None:
+        """Go on without these."""
+        gone = set(lost)
+        self.kept = tuple(kept for kept in self.kept if kept not in gone)
 
     def _read(self, kept: Kept) -> dict[str, Tensor]:
         return read_tensors(self.folder / kept.file, kept.sha256)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class OptimiserConfiguration(BaseModel):
@@ -73,17 +73,28 @@ class TrainingConfiguration(BaseModel):
     max_skipped: int = Field(
         default=10,
         gt=0,
-        description="Batches in a row with a loss or gradient that is not finite after which training stops.",
+        description="Batches in a row (all those of an update) with a loss or gradient that is not finite after which "
+        "training stops.",
     )
     device: Literal["auto", "cpu", "cuda"] = Field(
         default="auto", description="Where to compute; auto takes cuda if there."
     )
     precision: Literal["float32", "bfloat16"] = Field(
         default="float32",
-        description="bfloat16 computes products in half the bits where the device can; weights stay float32.",
+        description="bfloat16 computes the products outside the recurrences in half the bits, which is faster only on "
+        "a device with instructions for it; weights and recurrences stay float32.",
     )
     threads: int = Field(default=1, gt=0, description="CPU threads; the same number gives the same bits.")
     plot: bool = Field(default=True, description="Draw `loss.png` in the model directory.")
     tensorboard: bool = Field(
         default=False, description="Also write TensorBoard events; needs the extra `trdec[tensorboard]`."
     )
+
+    @model_validator(mode="after")
+    def _something_to_average(self) -> Self:
+        if self.final_weights == "average" and self.keep_best < 2:
+            raise ValueError(
+                "final_weights: average is the mean of the weights that are kept, and keep_best is 1. "
+                "Set keep_best to 2 or more."
+            )
+        return self

@@ -43,10 +43,10 @@ class JsonLines:
             os.truncate(self.path, size)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The lines so far."""
+        """The lines so far; one that is not written whole, on a full disk, is none."""
         if self.path.exists():
             with self.path.open(encoding="utf-8") as stream:
-                yield from map(json.loads, stream)
+                yield from (json.loads(line) for line in stream if line.endswith("\n"))
 
     def last(self) -> dict[str, Any] | None:
         """The newest line that is written whole, also while another process is writing."""

@@ -31,6 +31,9 @@ from trdec.training.window import Window
 
 LOG = "log.jsonl"
 WEIGHTS = "model.safetensors"
+LEFTOVERS = (f".{WEIGHTS}.*.tmp", ".loss.png.*.tmp")
+"""What a process that was killed while it wrote one of these files leaves behind."""
+
 WORST = 1e30
 """The score of weights whose dev loss is not a finite number."""
 
@@ -100,8 +103,8 @@ class Loop(Generic[AnyBatch]):
         """Train until the end; raises `TrainingInterrupted` after a signal."""
         self.directory.mkdir(parents=True, exist_ok=True)
         self._resume()
-        self.observer.begin(self.update, self.configuration.max_updates)
         try:
+            self.observer.begin(self.update, self.configuration.max_updates)
             with Interrupt() as interrupt:
                 while not self._finished():
                     written = self._turn()
@@ -162,12 +165,12 @@ class Loop(Generic[AnyBatch]):
                 loss = self.model.loss(batch, self.configuration.label_smoothing)
             total += float(loss.total.detach())
             if not math.isfinite(total):
-                return self._skip(f"the loss is {total}")
+                return self._skip(len(batches), f"the loss is {total}")
             (loss.total / sentences).backward()  # type: ignore[no-untyped-call]
             losses.append(loss.negative_log_probs.detach())
         norm = self.optimiser.step(self.schedule.rate(self.update + 1))
         if not math.isfinite(norm):
-            return self._skip(f"the gradients' length is {norm}")
+            return self._skip(len(batches), f"the gradients' length is {norm}")
         for batch, negative_log_probs in zip(batches, losses, strict=True):
             window.sums.add(self.corpus.kinds, batch.actions, batch.padding, negative_log_probs)
         window.loss += total
@@ -184,12 +187,13 @@ class Loop(Generic[AnyBatch]):
         self.window.seconds += seconds
         self.seconds += seconds
 
-    def _skip(self, reason: str) -> bool:
+    def _skip(self, count: int, reason: str) -> bool:
         self.optimiser.forget()
-        self.skipped += 1
-        self.skipped_in_a_row += 1
+        self.skipped += count
+        self.skipped_in_a_row += count
         place = f"epoch {self.stream.epoch}, batch {self.stream.position}, after update {self.update}"
-        self.observer.note(f"a batch was skipped ({place}): {reason}.")
+        what = "a batch was skipped" if count == 1 else f"the {count} batches of an update were skipped, the last"
+        self.observer.note(f"{what} ({place}): {reason}.")
         if self.skipped_in_a_row >= self.configuration.max_skipped:
             raise TrainingError(
                 f"{self.skipped_in_a_row} batches in a row were skipped, the last one because {reason} ({place}). "
@@ -267,13 +271,35 @@ class Loop(Generic[AnyBatch]):
 
     def _resume(self) -> None:
         self.checkpoints.clear()
-        if self.checkpoints.restore(self._accept, self.observer.note):
+        for pattern in LEFTOVERS:
+            for path in self.directory.glob(pattern):
+                path.unlink()
+        if self._restore():
             self.observer.note(f"going on after update {self.update}, in epoch {self.stream.epoch}.")
         else:
             self.log.truncate(0)
         self._tidy()
 
+    def _restore(self) -> bool:
+        try:
+            return self.checkpoints.restore(self._accept, self.observer.note)
+        except CheckpointError:  # raised again unless some of the best weights alone were at fault
+            return self.checkpoints.restore(self._accept_without_damaged_best, self.observer.note)
+
     def _accept(self, checkpoint: Checkpoint) -> None:
+        """Go on from a checkpoint; one whose best weights are damaged is refused: an older one makes them again."""
+        self._take_over(checkpoint)
+        for _, reason in self.best.damaged():
+            raise CheckpointError(reason)
+
+    def _accept_without_damaged_best(self, checkpoint: Checkpoint) -> None:
+        self._take_over(checkpoint)
+        damaged = self.best.damaged()
+        for kept, reason in damaged:
+            self.observer.note(f"{reason} Training goes on without the weights of update {kept.update}.")
+        self.best.drop(kept for kept, _ in damaged)
+
+    def _take_over(self, checkpoint: Checkpoint) -> None:
         state = checkpoint.state
         if state["fingerprint"] != self.corpus.fingerprint:
             raise CheckpointError(

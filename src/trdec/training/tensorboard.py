@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trdec.errors import TrainingError
+from trdec.errors import FileError, TrainingError
 from trdec.training.protocols import Row
 
 if TYPE_CHECKING:
@@ -29,7 +29,12 @@ class TensorBoard:
 
     def begin(self, update: int, max_updates: int) -> None:  # noqa: ARG002
         """Forget what was written after this update."""
-        self._writer = self._make(str(self._folder), purge_step=update + 1)
+        try:
+            self._writer = self._make(str(self._folder), purge_step=update + 1)
+        except OSError as error:
+            raise FileError(
+                f"{self._folder}: cannot be written: {error.strerror}. Make room, or set training.tensorboard=false."
+            ) from error
 
     def advance(self, update: int) -> None:
         """Nothing to show between lines of the log."""

@@ -74,14 +74,24 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
 
 def read_tensors(path: Path, digest: str | None = None) -> dict[str, Tensor]:
     """The tensors of a file, whose SHA-256 must be the one given, if any."""
+    if digest is not None:
+        check_file(path, digest)
     try:
-        if digest is not None and checksum(path) != digest:
-            raise CheckpointError(f"{path}: its checksum is not the one recorded: the file is damaged.")
         return load_file(path)
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read: {error.strerror or error}.") from error
     except SafetensorError as error:
         raise CheckpointError(f"{path}: expected a safetensors file, found something else: {error}.") from error
+
+
+def check_file(path: Path, digest: str) -> None:
+    """Refuse a file whose SHA-256 is not the one given."""
+    try:
+        found = checksum(path)
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be read: {error.strerror or error}.") from error
+    if found != digest:
+        raise CheckpointError(f"{path}: its checksum is not the one recorded: the file is damaged.")
 
 
 def average(many: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from trdec.data.configuration import DataConfiguration, FilterConfiguration, Sub
 from trdec.data.prepare import Preparation, prepare
 from trdec.data.workers import ordered_map
 from trdec.errors import FileError, StoredDataError, SubwordError, TreeShapeError, UsageError, WorkerError
+from trdec.text.subwords import Subwords
 
 
 def contents(directory: Path) -> dict[str, bytes]:
@@ -276,3 +278,56 @@ def test_the_command_line_prints_the_report(toy: Path, tmp_path: Path, trdec) ->
     assert json.loads(again.stdout) == made.report.to_json()
     assert "nothing changed, used again" in again.stderr
     assert np.array_equal(made.train.sentences, np.arange(600))
+
+
+def test_workers_end_with_their_parent(tmp_path: Path) -> None:
+    script = """
+import os, signal, sys, time
+from trdec.data.workers import ordered_map
+from worker_tasks import name_self
+
+if __name__ == "__main__":
+    for _ in ordered_map(name_self, [sys.argv[1]] * 9, workers=2):
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+    (tmp_path / "killed.py").write_text(script)
+    (tmp_path / "worker_tasks.py").write_text(
+        "import os, pathlib, time\n\n\n"
+        "def name_self(folder):\n    pathlib.Path(folder, f'{os.getpid()}.pid').touch()\n    time.sleep(0.2)\n"
+    )
+    killed = subprocess.run([sys.executable, tmp_path / "killed.py", tmp_path], cwd=tmp_path, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    workers = {int(path.stem) for path in tmp_path.glob("*.pid")}
+    assert workers
+    limit = time.monotonic() + 20
+    while alive := {worker for worker in workers if Path(f"/proc/{worker}").exists()}:
+        assert time.monotonic() < limit, alive
+        time.sleep(0.05)
+
+
+def test_a_report_that_lacks_a_count_is_made_again(toy: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    data = configuration(toy, train=files(toy, "dev"))
+    prepare(data, "seq2seq", tmp_path / "data")
+    report = tmp_path / "data" / "report.json"
+    before = report.read_bytes()
+    content = json.loads(before)
+    del content["train"]["pairs_left_out"]
+    report.write_text(json.dumps(content))
+    prepare(data, "seq2seq", tmp_path / "data")
+    assert report.read_bytes() == before
+    assert f"made again: {report}: lacks or mistakes 'pairs_left_out'. Prepare the data again" in caplog.text
+
+
+def test_repeated_pairs_of_dev_are_counted_and_kept(folder: Path, tmp_path: Path) -> None:
+    for name in ("dev.vel", "dev.en"):
+        path = folder / name
+        path.write_text(path.read_text(encoding="utf-8") * 2, encoding="utf-8")
+    made = prepare(configuration(folder), "seq2seq", tmp_path / "data")
+    assert made.report.dev.duplicates >= made.report.dev.pairs // 2
+    assert made.report.dev.examples == made.report.dev.pairs
+
+
+def test_very_long_lines_are_learnt_from() -> None:
+    alphabet = [chr(ord("a") + number) for number in range(26)]
+    lines = [" ".join(alphabet), " ".join(["ß" * 50] * 100)]
+    assert any("ß" in piece for piece in Subwords.train(lines, "bpe", 40).pieces)

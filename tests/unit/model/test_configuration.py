@@ -7,7 +7,6 @@ import torch
 from pydantic import ValidationError
 
 from trdec.data.inventory import Inventory
-from trdec.errors import UsageError
 from trdec.model.configuration import DropoutConfiguration, ModelConfiguration
 from trdec.model.translation_model import TranslationModel
 
@@ -30,9 +29,12 @@ def test_unknown_keys_are_refused() -> None:
 
 
 def test_tied_embeddings_need_features_of_their_size() -> None:
-    configuration = ModelConfiguration(embedding_size=4, hidden_size=3, tie_embeddings=True, readout="paper")
-    with pytest.raises(UsageError, match=r"tie_embeddings needs features of the embeddings' size, 4, .* gives 6"):
-        TranslationModel(configuration, small_inventory())
+    with pytest.raises(ValidationError, match=r"tie_embeddings needs features of the embeddings' size, 4, .* gives 6"):
+        ModelConfiguration(embedding_size=4, hidden_size=3, tie_embeddings=True, readout="paper")
+    for keys in ({"embedding_size": 6, "readout": "paper"}, {"embedding_size": 4, "decoder": "sequence"}):
+        configuration = ModelConfiguration(hidden_size=3, tie_embeddings=True, **keys)
+        model = TranslationModel(configuration, small_inventory())
+        assert model.decoder.feature_size == configuration.embedding_size
 
 
 @pytest.mark.parametrize("bound", [0.1, 0.02])

@@ -15,6 +15,7 @@ from torch import Tensor
 from trdec.data.codec import Codec
 from trdec.data.configuration import CorpusConfiguration, DataConfiguration, SubwordConfiguration
 from trdec.data.prepare import prepare
+from trdec.data.prepared import Prepared
 from trdec.grammar.grammar import Grammar
 from trdec.grammar.rule import Rule
 from trdec.model.configuration import ModelConfiguration
@@ -111,6 +112,13 @@ class Small:
 def _toy() -> tuple[tempfile.TemporaryDirectory[str], DataConfiguration]:
     folder = tempfile.TemporaryDirectory()
     return folder, toy_data(Path(folder.name) / "toy")
+
+
+@cache
+def small_dev(system: str) -> Prepared:
+    """The examples of the dev corpus, as a system's small network takes them."""
+    folder, data = _toy()
+    return prepare(data, system, Path(folder.name) / system).dev
 
 
 @cache

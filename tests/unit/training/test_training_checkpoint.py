@@ -112,9 +112,40 @@ def test_what_a_killed_process_left_half_done_is_cleared(cut: Path, uninterrupte
         (half / "weights.safetensors").write_bytes(b"half")
     (tmp_path / "best" / ".update-00000008.safetensors.1.tmp").write_bytes(b"half")
     (tmp_path / "best" / "update-00000099.safetensors").write_bytes(b"kept after the last checkpoint")
+    (tmp_path / ".model.safetensors.1.tmp").write_bytes(b"half")
+    (tmp_path / ".loss.png.1.tmp").write_bytes(b"half")
     make_loop(tmp_path, max_updates=10).run()
     assert remains(tmp_path) == remains(uninterrupted)
     assert not list(tmp_path.rglob(".*"))
+
+
+@pytest.mark.parametrize("damage", [flip, Path.unlink], ids=["damaged", "missing"])
+def test_best_weights_that_are_gone_are_made_again(
+    cut: Path, uninterrupted: Path, tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
+    shutil.copytree(cut, tmp_path, dirs_exist_ok=True)
+    states = [read_checkpoint(path).state for path in Checkpoints(tmp_path / "checkpoints").paths()]
+    new = {kept["file"] for kept in states[0]["best"]} - {kept["file"] for kept in states[1]["best"]}
+    damage(tmp_path / "best" / min(new))  # not needed by the checkpoint before
+    recorder = Recorder()
+    make_loop(tmp_path, recorder, max_updates=10).run()
+    assert f"best/{min(new)}: " in recorder.notes[0]
+    assert recorder.notes[0].endswith("It is now update-00000008.refused; training goes on from update-00000006.")
+    shutil.rmtree(tmp_path / "checkpoints" / "update-00000008.refused")
+    assert remains(tmp_path) == remains(uninterrupted)
+
+
+def test_best_weights_that_no_checkpoint_can_make_again_are_done_without(uninterrupted: Path, tmp_path: Path) -> None:
+    shutil.copytree(uninterrupted, tmp_path, dirs_exist_ok=True)
+    for path in (tmp_path / "best").iterdir():
+        flip(path)
+    recorder = Recorder()
+    outcome = make_loop(tmp_path, recorder, max_updates=10).run()
+    assert "the file is damaged. Training goes on without the weights of update " in recorder.notes[0]
+    assert outcome.best_update == 10  # all that was better is lost, and what there is was looked at again
+    assert (tmp_path / "model.safetensors").read_bytes() == (
+        tmp_path / "best" / "update-00000010.safetensors"
+    ).read_bytes()
 
 
 def test_only_the_last_two_checkpoints_are_kept(uninterrupted: Path) -> None:

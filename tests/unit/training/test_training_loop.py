@@ -15,7 +15,9 @@ import torch
 from safetensors.torch import load_file
 from tiny_training import DEFAULTS, PowerCut, Recorder, TinyBatch, TinyBatches, TinyLoss, TinyModel, make_loop, remains
 
-from trdec.errors import CheckpointError, TrainingError, TrainingInterrupted
+from trdec.errors import CheckpointError, FileError, TrainingError, TrainingInterrupted
+from trdec.training.log import JsonLines
+from trdec.training.protocols import Observers
 from trdec.training.weights import set_weights, weights_of
 
 
@@ -158,6 +160,35 @@ def test_a_batch_that_is_not_finite_is_skipped_and_counted(tmp_path: Path) -> No
     assert "a batch was skipped (epoch 0, batch 2, after update 1): the loss is nan." in recorder.notes
     assert any("the gradients' length is nan" in note or "length is inf" in note for note in recorder.notes)
     assert all(tensor.isfinite().all() for tensor in load_file(tmp_path / "model.safetensors").values())
+
+
+def test_all_batches_of_a_skipped_update_are_counted(tmp_path: Path) -> None:
+    recorder = Recorder()
+    outcome = make_loop(tmp_path, recorder, model=Sick((2,), ()), accumulate=2, max_updates=3).run()
+    assert outcome.skipped == 2
+    expected = "the 2 batches of an update were skipped, the last (epoch 0, batch 2, after update 0): the loss is nan."
+    assert expected in recorder.notes
+
+
+def test_a_log_that_a_full_disk_cut_short_can_be_drawn(tmp_path: Path) -> None:
+    log = JsonLines(tmp_path / "log.jsonl")
+    log.write({"event": "train", "update": 1})
+    with log.path.open("a", encoding="utf-8") as stream:
+        stream.write('{"event": "tra')
+    assert list(log.rows()) == [{"event": "train", "update": 1}]
+
+
+def test_a_display_that_began_ends_when_another_cannot_begin(tmp_path: Path) -> None:
+    class Refusing(Recorder):
+        def begin(self, update: int, max_updates: int) -> None:
+            raise FileError("no room")
+
+    recorder = Recorder()
+    loop = make_loop(tmp_path)
+    loop.observer = Observers([recorder, Refusing()])
+    with pytest.raises(FileError, match="no room"):
+        loop.run()
+    assert recorder.ended
 
 
 def test_skipping_leaves_the_weights_alone(tmp_path: Path) -> None:
