@@ -206,7 +206,7 @@ def check_hypotheses(model: TranslationModel) -> None:
             column = torch.zeros(6, 1, dtype=torch.long)
             column[at, 0] = state.here
             addresses = torch.cat([addresses, column], dim=1)
-        previous = gold.actions[at, step - 1] if step else torch.full_like(at, NUM_ACTIONS)
+        previous = gold.actions[at, step - 1] if step else torch.full_like(at, model.num_actions)
         parents = addresses[at, gold.parents[at, step]]
         log_probs, state = model.step(state, memory, previous, gold.symbols[at, step], parents)
         found[at, step] = log_probs[torch.arange(6), gold.actions[at, step]].masked_fill(gold.padding[at, step], 0)

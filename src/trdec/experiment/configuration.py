@@ -16,6 +16,7 @@ from trdec.config.mistakes import explain
 from trdec.errors import ConfigError, UsageError
 from trdec.systems import SYSTEMS
 from trdec.text.lines import writing
+from trdec.text.paths import at_home
 
 FILE = "experiment.yaml"
 
@@ -24,6 +25,8 @@ Seed = Annotated[int, Field(ge=0, lt=2**63)]
 
 class _Configuration(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    _paths = field_validator("*", mode="after")(at_home)
 
 
 class ToyConfiguration(_Configuration):

@@ -180,7 +180,7 @@ def test_a_log_that_a_full_disk_cut_short_can_be_drawn(tmp_path: Path) -> None:
 
 def test_a_display_that_began_ends_when_another_cannot_begin(tmp_path: Path) -> None:
     class Refusing(Recorder):
-        def begin(self, update: int, max_updates: int) -> None:
+        def begin(self, update: int, max_updates: int) -> None:  # noqa: ARG002
             raise FileError("no room")
 
     recorder = Recorder()
