@@ -53,10 +53,10 @@ class BestWeights:
         """The mean of all kept weights."""
         return average([self._read(kept) for kept in sorted(self.kept, key=lambda kept: kept.update)])
 
-    def damaged(self) -> list[tuple[Kept, str]]:
-        """Those kept whose files are not what was written, and what is wrong with each."""
+    def damaged(self, state: Sequence[Mapping[str, Any]]) -> list[tuple[Kept, str]]:
+        """Of a remembered state, those whose files are not what was written, and what is wrong with each."""
         found = []
-        for kept in self.kept:
+        for kept in self._kept(state):
             try:
                 check_file(self.folder / kept.file, kept.sha256)
             except CheckpointError as error:
@@ -88,4 +88,7 @@ class BestWeights:
 
     def restore(self, state: Sequence[Mapping[str, Any]]) -> None:
         """Go on from a remembered state."""
-        self.kept = tuple(Kept(**kept) for kept in state)[: self.size]
+        self.kept = self._kept(state)
+
+    def _kept(self, state: Sequence[Mapping[str, Any]]) -> tuple[Kept, ...]:
+        return tuple(Kept(**kept) for kept in state)[: self.size]

@@ -288,13 +288,13 @@ class Loop(Generic[AnyBatch]):
 
     def _accept(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint; one whose best weights are damaged is refused: an older one makes them again."""
-        self._take_over(checkpoint)
-        for _, reason in self.best.damaged():
+        for _, reason in self.best.damaged(checkpoint.state["best"]):
             raise CheckpointError(reason)
+        self._take_over(checkpoint)
 
     def _accept_without_damaged_best(self, checkpoint: Checkpoint) -> None:
         self._take_over(checkpoint)
-        damaged = self.best.damaged()
+        damaged = self.best.damaged(checkpoint.state["best"])
         for kept, reason in damaged:
             self.observer.note(f"{reason} Training goes on without the weights of update {kept.update}.")
         self.best.drop(kept for kept, _ in damaged)

@@ -139,9 +139,11 @@ def test_best_weights_that_no_checkpoint_can_make_again_are_done_without(uninter
     shutil.copytree(uninterrupted, tmp_path, dirs_exist_ok=True)
     for path in (tmp_path / "best").iterdir():
         flip(path)
+    log = (tmp_path / "log.jsonl").read_text()
     recorder = Recorder()
     outcome = make_loop(tmp_path, recorder, max_updates=10).run()
     assert "the file is damaged. Training goes on without the weights of update " in recorder.notes[0]
+    assert (tmp_path / "log.jsonl").read_text().startswith(log)
     assert outcome.best_update == 10  # all that was better is lost, and what there is was looked at again
     assert (tmp_path / "model.safetensors").read_bytes() == (
         tmp_path / "best" / "update-00000010.safetensors"
