@@ -18,7 +18,7 @@ NO_TREE = "(())"
 TOO_LONG = "held more pieces than any sentence the model was trained on"
 UNKNOWN_CHARACTERS = "held characters or words that the model does not know"
 CONTROL_CHARACTERS = "held control characters, which were read as spaces"
-CUT_SHORT = "reached the greatest length and was cut short"
+CUT_SHORT = "reached the greatest length and had to end there"
 
 
 class ScoredAction(NamedTuple):
