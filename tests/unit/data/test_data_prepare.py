@@ -318,15 +318,6 @@ def test_a_report_that_lacks_a_count_is_made_again(toy: Path, tmp_path: Path, ca
     assert f"made again: {report}: lacks or mistakes 'pairs_left_out'. Prepare the data again" in caplog.text
 
 
-def test_repeated_pairs_of_dev_are_counted_and_kept(folder: Path, tmp_path: Path) -> None:
-    for name in ("dev.vel", "dev.en"):
-        path = folder / name
-        path.write_text(path.read_text(encoding="utf-8") * 2, encoding="utf-8")
-    made = prepare(configuration(folder), "seq2seq", tmp_path / "data")
-    assert made.report.dev.duplicates >= made.report.dev.pairs // 2
-    assert made.report.dev.examples == made.report.dev.pairs
-
-
 def test_very_long_lines_are_learnt_from() -> None:
     alphabet = [chr(ord("a") + number) for number in range(26)]
     lines = [" ".join(alphabet), " ".join(["ß" * 50] * 100)]

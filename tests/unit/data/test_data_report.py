@@ -81,9 +81,10 @@ def test_duplicates_are_counted_whether_kept_or_not(remove: bool, examples: int,
     assert made.report.train.duplicates == 2
     assert made.report.train.examples == examples
     assert made.report.train.pairs_left_out[Reason.DUPLICATE] == (2 if remove else 0)
-    shown = "\n".join(made.report.lines())
+    shown = "\n".join(made.report.train.lines())
     assert ("2 pairs left out: stood in the files before" in shown) == remove
     assert ("2 pairs stood in the files before and are kept" in shown) != remove
+    assert (made.report.dev.duplicates, made.report.dev.examples) == (2, 6)  # dev loses nothing
 
 
 def test_trees_that_are_missing_unreadable_or_misaligned_are_counted(write, tmp_path: Path) -> None:
