@@ -109,6 +109,44 @@ def test_a_beam_wider_than_the_space_finds_what_enumeration_finds(
         assert [h.log_prob for h in hypotheses] == pytest.approx([log_prob for _, _, log_prob in expected[:20]])
 
 
+def _beam_by_hand(tiny: Tiny, source: tuple[int, ...], places: int, most: int) -> list[tuple[int, ...]] | None:
+    """What a beam of so many places finds, one hypothesis after the other; None if one becomes too long to tell."""
+    live: list[tuple[float, tuple[int, ...], Any]] = [(0.0, (), tiny.target.start())]
+    found = []
+    while live and places:
+        grown = []
+        for total, history, state in live:
+            log_probs = tiny.model.log_probs(source, history, tiny.table.symbol_number(state.symbol), state.parent)
+            for action in tiny.target.legal(state.symbol):
+                number = tiny.table.number(action)
+                after = tiny.target.advance(state, action)
+                grown.append((total + float(log_probs[number]), (*history, number), after))
+        best = sorted(grown, key=lambda candidate: -candidate[0])[:places]
+        found += [(total / len(history), history) for total, history, state in best if state.finished]
+        live = [candidate for candidate in best if not candidate[2].finished]
+        places -= len(best) - len(live)  # one that ends keeps its place for good
+        if live and len(live[0][1]) > most:
+            return None
+    return [history for _, history in sorted(found, reverse=True)]
+
+
+@targets
+@pytest.mark.parametrize("beam_size", [2, 3, 5])
+def test_a_beam_is_what_its_definition_gives(name: str, beam_size: int) -> None:
+    told = 0
+    for seed in range(6):
+        tiny = Tiny.of(name, seed, spread=2.0)
+        settings = BeamSettings(beam_size, beam_size, Normalisation(1.0), _limit(90), early_termination=False)
+        found = beam_search(tiny.model, tiny.effects, SOURCE, SOURCE_LENGTHS, settings)
+        for row, hypotheses in enumerate(found):
+            source = tuple(SOURCE[row, : SOURCE_LENGTHS[row]].tolist())
+            expected = _beam_by_hand(tiny, source, beam_size, most=40)
+            if expected is not None:
+                told += 1
+                assert [hypothesis.actions for hypothesis in hypotheses] == expected
+    assert told > 4
+
+
 @targets
 @normalisations
 @pytest.mark.parametrize("n_best", [1, 3])
