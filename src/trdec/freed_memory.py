@@ -13,8 +13,9 @@ def keep_freed_memory() -> bool:
     """Let this process keep the memory it frees, for its next tensors; whether its allocator could be told so.
 
     Linux's usual allocator gives the memory of a large tensor back to the system and asks for it again in the next
-    update, page by page, each filled with zeros: a fifth of the time of training with large batches. The price is that
-    a process does not shrink before it ends. It is for programs, like `trdec` itself, not for a library to decide.
+    update, page by page, each filled with zeros: up to a fifth of the time of training, most with large batches. The
+    price is that a process does not shrink before it ends. It is for programs, like `trdec` itself, not for a library
+    to decide.
     """
     if sys.platform != "linux":
         return False

@@ -146,6 +146,13 @@ def test_tensorboard_is_asked_for_by_name_when_it_is_missing(tmp_path: Path, mon
         TensorBoard(tmp_path)
 
 
+def test_a_folder_that_tensorboard_cannot_make_is_named(tmp_path: Path) -> None:
+    (tmp_path / "board").write_text("in the way")
+    message = r"board: cannot be written: .+\. Make room, or set training\.tensorboard=false\."
+    with pytest.raises(FileError, match=message):
+        TensorBoard(tmp_path / "board").begin(0, 10)
+
+
 def test_tensorboard_shows_every_number_and_forgets_what_a_resumed_training_does_again(tmp_path: Path) -> None:
     for begun, loss in ((0, 12.0), (40, 11.0)):  # the second time from update 40 on
         board = TensorBoard(tmp_path)
