@@ -21,25 +21,23 @@ import torch
 from torch import Tensor
 
 from machine import matrix_product_rate, peak_memory
-from trdec.data.inventory import Inventory
+from trdec.configuration.sections import ModelConfiguration
+from trdec.data.batch import Inventory
 from trdec.freed_memory import keep_freed_memory
-from trdec.model.configuration import ModelConfiguration
 from trdec.model.translation_model import TranslationModel
 from trdec.search.beam import BeamSettings, beam_search
-from trdec.search.effects import STEPS, Effects
-from trdec.search.length import LengthLimits
-from trdec.search.protocols import SearchModel
-from trdec.search.sources import Source, batches, side_by_side
-from trdec.search.walk import Walk
+from trdec.search.frontiers import STEPS, Effects
+from trdec.search.limits import LengthLimits
+from trdec.search.state import SearchModel, SearchState
 from trdec.targets.actions import ApplyRule
 from trdec.targets.derivation import BEGUN, DerivationTarget
-from trdec.targets.seq2seq import Seq2SeqTarget
-from trdec.targets.table import ActionTable
-from trdec.targets.target import Target
-from trdec.text.subwords import UNKNOWN, Subwords
-from trdec.translator import PLACES, ROWS
-from trdec.trees.binary import version_1
-from trdec.trees.transform import rooted, segment, wrap_words
+from trdec.targets.sequence import Seq2SeqTarget
+from trdec.targets.target import ActionTable, Target
+from trdec.text import UNKNOWN, Subwords
+from trdec.translation.source import Source, batches, side_by_side
+from trdec.translation.translator import PLACES, ROWS
+from trdec.trees.builders import version_1
+from trdec.trees.transforms import rooted, segment, wrap_words
 from trdec.trees.tree import PRE, Nonterminal
 
 REFERENCE_RATE = 140.0
@@ -70,7 +68,7 @@ class SameKinds:
         """Nothing: the kinds say when a derivation ends."""
         return
 
-    def forbidden(self, walk: Walk) -> Tensor:
+    def forbidden(self, walk: SearchState) -> Tensor:
         """R A: the actions of another kind."""
         due = self._kinds[walk.row_sentences(), walk.used[:, STEPS]]  # R
         return self._others.index_select(0, due)  # R A

@@ -27,18 +27,16 @@ import torch
 from numpy.typing import NDArray
 
 from machine import matrix_product_rate, peak_memory, read_rate
-from trdec.data.batch import Batch
-from trdec.data.inventory import Inventory
+from trdec.configuration.sections import ModelConfiguration
+from trdec.data.batch import Batch, Inventory
 from trdec.freed_memory import keep_freed_memory
-from trdec.model.configuration import ModelConfiguration
 from trdec.model.translation_model import TranslationModel
 from trdec.targets.derivation import BEGUN, DerivationTarget
-from trdec.targets.seq2seq import Seq2SeqTarget
-from trdec.targets.table import ActionTable
-from trdec.targets.target import Target, replay
-from trdec.text.subwords import Subwords
-from trdec.trees.binary import version_1
-from trdec.trees.transform import WORD_START, rooted, segment, wrap_words
+from trdec.targets.sequence import Seq2SeqTarget
+from trdec.targets.target import ActionTable, Target, replay
+from trdec.text import Subwords
+from trdec.trees.builders import version_1
+from trdec.trees.transforms import WORD_START, rooted, segment, wrap_words
 from trdec.trees.tree import PRE, Nonterminal
 
 REFERENCE_RATE = 140.0

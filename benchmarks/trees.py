@@ -19,10 +19,10 @@ import time
 from collections.abc import Iterator
 from random import Random
 
-from trdec.grammar.grammar import Grammar
 from trdec.targets.derivation import DerivationTarget
 from trdec.targets.target import replay
 from trdec.trees.builders import BUILDERS
+from trdec.trees.grammar import Grammar
 
 WORDS = 17
 

@@ -9,7 +9,7 @@ balanced inside, as the paper's algorithm 1 has it.
 
 from collections.abc import Sequence
 
-from trdec.trees.binary import version_1
+from trdec.trees.builders import version_1
 from trdec.trees.tree import Nonterminal, Tree
 
 CONJUNCTIONS = {"and", "because", "but", "if", "or", "that", "when", "while"}

@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from trdec.toy.generate import write_corpus
+from trdec.corpora.toy.generate import write_corpus
 from trdec.trees.builders import BUILDERS
 from trdec.trees.drawing import draw
 from trdec.trees.tree import Nonterminal
@@ -63,7 +63,7 @@ def experiment() -> int:
 
 def translate_one() -> None:
     """Translate one test sentence and draw the tree that was generated with it."""
-    from trdec.translator import Translator
+    from trdec.translation.translator import Translator
 
     source, target = ((FOLDER / "toy" / f"test.{end}").read_text().splitlines() for end in ("vel", "en"))
     chosen = next(number for number, text in enumerate(target) if len(text.split()) == 8)

@@ -3,10 +3,10 @@
 Columns: step, open symbol, the step that opened it, action.
 """
 
-from trdec.grammar.grammar import Grammar
 from trdec.targets.derivation import DerivationTarget
 from trdec.targets.target import replay
 from trdec.trees.brackets import parse
+from trdec.trees.grammar import Grammar
 from trdec.trees.tree import words
 
 TREE = "(ROOT (S (NP _The _cat) (VP _eat s (NP _fi sh)) (PUNC _.)))"

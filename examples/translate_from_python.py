@@ -5,7 +5,7 @@ python examples/translate_from_python.py models/toy < demo/toy/test.vel
 
 import sys
 
-from trdec.translator import Translator
+from trdec.translation.translator import Translator
 from trdec.trees.drawing import draw
 
 

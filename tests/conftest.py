@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from running import Run
+from support.running import Run
 
 REPOSITORY = Path(__file__).parent.parent
 CORPORA = Path(os.environ.get("TRDEC_DATA", REPOSITORY / "data"))

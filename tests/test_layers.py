@@ -12,16 +12,19 @@ SOURCE = Path(__file__).parent.parent / "src" / "trdec"
 
 LAYERS = [
     ["errors", "freed_memory"],
-    ["text", "download"],
+    ["files"],
+    ["text"],
     ["trees"],
-    ["grammar", "evaluation", "annotation"],
-    ["targets", "toy"],
+    ["targets"],
     ["systems"],
+    ["configuration"],
     ["data"],
     ["model"],
-    ["search", "training"],
-    ["config", "pictures"],
-    ["trainer", "translator"],
+    ["search"],
+    ["translation"],
+    ["evaluation"],
+    ["training"],
+    ["corpora"],
     ["experiment"],
     ["cli"],
 ]
@@ -29,15 +32,14 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 WITHOUT_TORCH = (
     "errors",
     "freed_memory",
+    "files",
     "text",
     "trees",
-    "grammar",
     "targets",
-    "toy",
     "systems",
+    "configuration",
     "evaluation",
-    "annotation",
-    "download",
+    "corpora",
 )
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.name != "__init__.py" or path.parent != SOURCE)
 

@@ -6,11 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from trdec.targets.ccg import CcgTarget
 from trdec.targets.derivation import DerivationTarget
-from trdec.targets.lin import LinTarget
-from trdec.targets.seq2seq import Seq2SeqTarget
-from trdec.trees.transform import null_labels, strip_tags
+from trdec.targets.sequence import CcgTarget, LinTarget, Seq2SeqTarget
+from trdec.trees.transforms import null_labels, strip_tags
 from trdec.trees.tree import Nonterminal
 
 Transform = Callable[[Nonterminal], Nonterminal]

@@ -8,15 +8,14 @@ from random import Random
 
 import pytest
 
-from trdec.config import load_configuration
-from trdec.grammar.coverage import coverage
-from trdec.grammar.grammar import Grammar
+from trdec.configuration import load_configuration
+from trdec.files import read_lines, split_words
 from trdec.systems import SYSTEMS
 from trdec.targets.derivation import DerivationTarget
-from trdec.text.lines import read_lines, split_words
 from trdec.trees import treebank
 from trdec.trees.builders import BUILDERS
-from trdec.trees.transform import bare_leaves, null_labels, strip_tags, wrap_words
+from trdec.trees.grammar import Grammar, coverage
+from trdec.trees.transforms import bare_leaves, null_labels, strip_tags, wrap_words
 from trdec.trees.tree import Nonterminal
 
 pytestmark = pytest.mark.corpus

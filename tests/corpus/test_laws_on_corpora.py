@@ -9,15 +9,15 @@ from random import Random
 
 import pytest
 
+from trdec.files import read_lines, split_words
 from trdec.systems import ANNOTATIONS, SYSTEMS, System, Treebank
 from trdec.targets.derivation import DerivationTarget
 from trdec.targets.target import replay
-from trdec.text.lines import read_lines, split_words
-from trdec.text.subwords import Subwords
+from trdec.text import Subwords
 from trdec.trees import brackets, preterminals, treebank
 from trdec.trees.builders import BUILDERS
 from trdec.trees.dependency import to_heads
-from trdec.trees.transform import binarise, desegment, limit_depth, segment, unbinarise
+from trdec.trees.transforms import binarise, desegment, limit_depth, segment, unbinarise
 from trdec.trees.tree import Nonterminal, depth, words
 
 pytestmark = pytest.mark.corpus

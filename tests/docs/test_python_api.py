@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from unit.search.model_directory import trained
+from support.model_directory import trained
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "python_api.md"
 ROWS = re.findall(r"^\| `(trdec[\w.]*)` \| (.*) \|$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from trdec.corpora.toy.generate import write_corpus
 from trdec.experiment.configuration import load_experiment
 from trdec.experiment.plan import make_plan
-from trdec.toy.generate import write_corpus
 
 REPOSITORY = Path(__file__).parents[2]
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")

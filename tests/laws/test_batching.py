@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trdec.data.batching import Batcher, collate, unbatch
-from trdec.data.configuration import BatchConfiguration
-from trdec.data.prepared import Example, Examples, Prepared, PreparedWriter
+from trdec.configuration.sections import BatchConfiguration
+from trdec.data.batch import Batcher, collate, unbatch
+from trdec.data.store import Example, Examples, Prepared, PreparedWriter
 
 lengths = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 60)), min_size=1, max_size=60)
 configurations = st.builds(

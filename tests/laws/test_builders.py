@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import strategies
-from trdec.trees.binary import version_1, version_2
-from trdec.trees.builders import BUILDERS
-from trdec.trees.phrase import phrases
+from support import strategies
+from trdec.trees.builders import BUILDERS, phrases, version_1, version_2
 from trdec.trees.tree import NULL, ROOT, Nonterminal, Terminal, Tree, depth, preorder, words
 
 

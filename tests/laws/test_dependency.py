@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-import strategies
+from support import strategies
 from trdec.trees.dependency import from_heads, is_projective, projectivise, to_heads
 from trdec.trees.tree import NULL, Nonterminal, Terminal, preorder, words
 

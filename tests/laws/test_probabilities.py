@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from random_batches import NUM_ACTIONS, NUM_SYMBOLS, random_batch, sequence_inventory, tree_inventory
 
+from support.random_batches import NUM_ACTIONS, NUM_SYMBOLS, random_batch, sequence_inventory, tree_inventory
+from trdec.configuration.sections import ModelConfiguration
 from trdec.data.batch import Batch
-from trdec.model.configuration import ModelConfiguration
 from trdec.model.translation_model import TranslationModel
 
 torch.set_num_threads(1)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from laws.search_laws import (
+from support.search_laws import (
     NUMBERS,
     forced_log_probs,
     is_greedy_with_a_beam_of_1,
@@ -17,13 +17,12 @@ from laws.search_laws import (
     is_the_same_in_any_batch,
     legal_and_whole,
 )
+from support.small_models import TARGETS, Tiny, small
 from trdec.search.beam import BeamSettings, beam_search
-from trdec.search.effects import STEPS, Effects
-from trdec.search.frontiers import Frontiers
-from trdec.search.length import LengthLimits, Normalisation
+from trdec.search.frontiers import STEPS, Effects, Frontiers
+from trdec.search.limits import LengthLimits, Normalisation
 from trdec.systems import SYSTEMS
-from trdec.targets.table import ActionTable
-from unit.search.small_models import TARGETS, Tiny, small
+from trdec.targets.target import ActionTable
 
 targets = pytest.mark.parametrize("name", TARGETS)
 systems = pytest.mark.parametrize("system", SYSTEMS)

@@ -9,26 +9,26 @@ from typing import Any
 import pytest
 import torch
 
-from laws.search_laws import (
+from support.search_laws import (
     NUMBERS,
     is_greedy_with_a_beam_of_1,
     is_legal_and_scored_as_in_training,
     is_the_same_in_any_batch,
 )
-from trdec.config import load_configuration
-from trdec.data.batching import collate
+from support.small_models import Small
+from trdec.configuration import load_configuration
+from trdec.corpora.toy.generate import write_corpus
+from trdec.data.batch import collate
 from trdec.data.codec import Codec
-from trdec.data.prepared import Example
+from trdec.data.store import Example
 from trdec.search.beam import BeamSettings, beam_search
-from trdec.search.effects import Effects
-from trdec.search.length import LengthLimits, Normalisation
+from trdec.search.frontiers import Effects
+from trdec.search.limits import LengthLimits, Normalisation
 from trdec.systems import SYSTEMS
 from trdec.targets.target import replay
-from trdec.toy.generate import write_corpus
-from trdec.trainer import train
 from trdec.training.display import PlainDisplay
-from trdec.translator import load_model
-from unit.search.small_models import Small
+from trdec.training.trainer import train
+from trdec.translation.translator import load_model
 
 pytestmark = pytest.mark.slow
 

@@ -6,18 +6,17 @@ from functools import partial
 
 import pytest
 import torch
-from random_batches import random_batch, sentence, sequence_inventory, tree_inventory
 from torch import Tensor
 
-from trdec.data.batch import Batch
-from trdec.data.batching import collate
+from support.random_batches import random_batch, sentence, sequence_inventory, tree_inventory
+from support.small_models import small, small_dev
+from trdec.configuration.sections import DropoutConfiguration, ModelConfiguration
+from trdec.data.batch import Batch, collate
 from trdec.model import block_attention_tape
-from trdec.model.configuration import DropoutConfiguration, ModelConfiguration
 from trdec.model.dropout import NO_DROPOUT, DecoderDropout
 from trdec.model.memory import Memory
 from trdec.model.translation_model import TranslationModel
 from trdec.systems import SYSTEMS
-from unit.search.small_models import small, small_dev
 
 torch.set_num_threads(1)  # many tiny products: threads would only wait for each other
 

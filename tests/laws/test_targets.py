@@ -6,20 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import strategies
+from support import strategies
 from trdec.errors import IllegalActionError
-from trdec.grammar.grammar import Grammar
-from trdec.grammar.rule import rules_of
 from trdec.targets.actions import EOP, EOS, Action, ApplyRule, EmitMark, EmitWord
-from trdec.targets.ccg import CcgTarget
 from trdec.targets.derivation import BEGUN, END, DerivationTarget
-from trdec.targets.lin import LinTarget
-from trdec.targets.seq2seq import Seq2SeqTarget
-from trdec.targets.table import ActionTable
-from trdec.targets.target import replay
+from trdec.targets.sequence import CcgTarget, LinTarget, Seq2SeqTarget
+from trdec.targets.target import ActionTable, replay
 from trdec.trees import supertags
-from trdec.trees.branching import left_branching
-from trdec.trees.transform import rooted
+from trdec.trees.builders import left_branching
+from trdec.trees.grammar import Grammar, rules_of
+from trdec.trees.transforms import rooted
 from trdec.trees.tree import PRE, ROOT, Nonterminal, words
 
 tag_trees = st.lists(st.tuples(strategies.words, strategies.labels), min_size=1, max_size=12).map(

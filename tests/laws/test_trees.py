@@ -9,10 +9,10 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-import strategies
+from support import strategies
 from trdec.trees import brackets, preterminals
-from trdec.trees.branching import left_branching, right_branching
-from trdec.trees.transform import (
+from trdec.trees.builders import left_branching, right_branching
+from trdec.trees.transforms import (
     bare_leaves,
     binarise,
     desegment,

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from running import Run
+from support.running import Run
 
 RECIPE = """\
 system: seq2seq

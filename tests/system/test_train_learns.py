@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from trdec.config import Configuration
+from trdec.configuration import Configuration
+from trdec.corpora.toy.generate import write_corpus
 from trdec.data.prepare import Preparation
-from trdec.data.prepared import Prepared
+from trdec.data.store import Prepared
 from trdec.systems import SYSTEMS
-from trdec.toy.generate import write_corpus
-from trdec.trainer import train
 from trdec.training.display import PlainDisplay
-from trdec.training.log import JsonLines
+from trdec.training.observers import JsonLines
+from trdec.training.trainer import train
 
 
 @pytest.fixture(scope="module")

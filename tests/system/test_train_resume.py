@@ -19,7 +19,7 @@ from types import SimpleNamespace
 import pytest
 
 from trdec.cli import main
-from trdec.toy.generate import write_corpus
+from trdec.corpora.toy.generate import write_corpus
 from trdec.training import loop
 
 # Processes are forked from one that has only imported torch: quick to start, and like new.

@@ -13,7 +13,7 @@ import typer
 from trdec.cli.evaluate import JsonOption, TokeniseOption, Tokeniser
 
 if TYPE_CHECKING:
-    from trdec.evaluation.outputs import Output
+    from trdec.evaluation.scores import Output
 
 
 def compare(
@@ -45,9 +45,9 @@ def compare(
     from trdec.errors import UsageError
     from trdec.evaluation.comparison import ComparisonOptions
     from trdec.evaluation.comparison import compare as compare_outputs
-    from trdec.evaluation.markdown import comparison_markdown
-    from trdec.evaluation.outputs import file_name, read_references
-    from trdec.text.lines import STANDARD, writing
+    from trdec.evaluation.report import comparison_markdown
+    from trdec.evaluation.scores import file_name, read_references
+    from trdec.files import STANDARD, writing
 
     if html is not None and str(html) == STANDARD:
         raise UsageError("--html needs a file: standard output holds the Markdown or JSON.")
@@ -71,7 +71,7 @@ def compare(
     with _working():
         comparison = compare_outputs(references, outputs, options)
     if html is not None:
-        from trdec.evaluation.page import comparison_sections, page
+        from trdec.evaluation.report import comparison_sections, page
 
         title = f"{len(comparison.systems)} systems on {comparison.sentences:,} sentences"
         with writing(html) as stream:
@@ -86,7 +86,7 @@ def compare(
 def _output(argument: str, references: list[str], reference_name: str) -> Output:
     """What NAME=FILE or FILE names; a file that has = in its name is found as it is."""
     from trdec.errors import UsageError
-    from trdec.evaluation.outputs import read_output
+    from trdec.evaluation.scores import read_output
 
     name, equals, file = argument.partition("=")
     if not equals or Path(argument).exists():

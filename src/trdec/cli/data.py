@@ -15,7 +15,7 @@ import typer
 from trdec.cli.options import counted
 
 if TYPE_CHECKING:
-    from trdec.download.fetch import Progress
+    from trdec.corpora.download import DownloadProgress
 
 app = typer.Typer(help="Get public corpora, and parse text.", no_args_is_help=True)
 
@@ -63,20 +63,19 @@ def parse(
     ] = False,
 ) -> None:
     """Parse each line of a text file. Run the same command again after an interruption, and it goes on."""
-    from trdec.annotation import annotate
-    from trdec.annotation.loading import load
-    from trdec.annotation.parser import ParserChoice
+    from trdec.corpora import parse
+    from trdec.corpora.parsers import ParserChoice, load_parser
     from trdec.errors import UsageError
 
     if text_output is not None and not raw:
         raise UsageError("without --raw the words are those of the input: --text-output would be a copy of it.")
-    annotate.check_files(file, output, restart)
+    parse.check_files(file, output, restart)
     choice = ParserChoice(package.value, kind.value, language, model, raw)
-    parser = load(choice)
+    parser = load_parser(choice)
     if restart:
-        annotate.restart(output)
+        parse.restart(output)
     with _sentence_bar(file) as advance:
-        sentences = annotate.annotate(parser, choice, file, output, text_output, batch, advance)
+        sentences = parse.annotate(parser, choice, file, output, text_output, batch, advance)
     print(f"{output}: {counted(sentences, 'sentence', 'sentences')}, parsed by {parser.identity}.", file=sys.stderr)
 
 
@@ -92,15 +91,15 @@ def get(
     sha256: Annotated[str | None, typer.Option("--sha256", help="The checksum that the archive must have.")] = None,
 ) -> None:
     """Download a public corpus, check it and unpack it. After an interruption the same command goes on."""
-    from trdec.download import corpora
-    from trdec.download.get import get as get_corpus
-    from trdec.download.get import mirrored, with_checksum
+    from trdec.corpora import catalogue
+    from trdec.corpora.download import get as get_corpus
+    from trdec.corpora.download import mirrored, with_checksum
 
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
     if url is not None:
-        corpus = mirrored(corpora.find(name), url) if corpora.is_listed(name) else corpora.unlisted(name, url)
+        corpus = mirrored(catalogue.find(name), url) if catalogue.is_listed(name) else catalogue.unlisted(name, url)
     else:
-        corpus = corpora.find(name)
+        corpus = catalogue.find(name)
     if sha256 is not None:
         corpus = with_checksum(corpus, sha256)
     folder = output or Path("data") / name
@@ -121,7 +120,7 @@ def get(
 @app.command("list")
 def list_corpora() -> None:
     """List the corpora that can be had by name."""
-    from trdec.download.corpora import CORPORA, TATOEBA, find
+    from trdec.corpora.catalogue import CORPORA, TATOEBA, find
 
     rows = [(corpus.name, corpus.title, corpus.size, corpus.licence) for corpus in CORPORA.values()]
     tatoeba = find(TATOEBA)
@@ -158,7 +157,7 @@ def _sentence_bar(file: Path) -> Iterator[Callable[[int], None]]:
 
 
 @contextlib.contextmanager
-def _byte_bar() -> Iterator[Progress]:
+def _byte_bar() -> Iterator[DownloadProgress]:
     """A bar a file on standard error if that is a terminal, otherwise nothing."""
     if not sys.stderr.isatty():
         yield lambda _file, _done, _total: None

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trdec.cli.options import FormatOption, NullLabelsOption, StripTagsOption, TreeFormat, chosen_transforms
-from trdec.text.lines import STANDARD
+from trdec.files import STANDARD
 
 if TYPE_CHECKING:
-    from trdec.evaluation.evaluation import Evaluation
-    from trdec.evaluation.tree_scores import TreeScores
+    from trdec.evaluation.scores import Evaluation
+    from trdec.evaluation.trees import TreeScores
 
 
 class Tokeniser(StrEnum):
@@ -57,8 +57,14 @@ def evaluate(
     --from, --strip-tags and --null-labels say how reference trees are read: make them as the system's own were.
     """
     from trdec.errors import UsageError
-    from trdec.evaluation.evaluation import evaluate_texts
-    from trdec.evaluation.outputs import check_aligned, file_name, read_output, read_references, read_texts
+    from trdec.evaluation.scores import (
+        check_aligned,
+        evaluate_texts,
+        file_name,
+        read_output,
+        read_references,
+        read_texts,
+    )
 
     if str(reference) == STANDARD:
         raise UsageError("the reference must be a file: only the translations can be read from standard input.")
@@ -89,8 +95,8 @@ def _tree_scores(
     strip_tags: bool,
     null_labels: bool,
 ) -> TreeScores:
-    from trdec.evaluation.outputs import check_aligned, file_name, read_reference_trees, read_trees
-    from trdec.evaluation.tree_scores import score_trees
+    from trdec.evaluation.scores import check_aligned, file_name, read_reference_trees, read_trees
+    from trdec.evaluation.trees import score_trees
 
     found = read_trees(trees)
     check_aligned(file_name(trees), len(found), str(reference), len(lines))

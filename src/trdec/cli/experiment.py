@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from trdec.experiment.configuration import ExperimentConfiguration
-    from trdec.experiment.execute import Failure
+    from trdec.experiment.display import LiveWatcher, PlainWatcher
     from trdec.experiment.plan import Plan
-    from trdec.experiment.watch import LiveWatcher, PlainWatcher
+    from trdec.experiment.run import Failure
 
 
 def experiment(
@@ -36,10 +36,10 @@ def experiment(
     ] = False,
 ) -> None:
     """Train systems with seeds, translate, score, and write a report; run the same command again to go on."""
-    from trdec.experiment.configuration import FILE, load_experiment
-    from trdec.experiment.execute import execute
+    from trdec.experiment.configuration import EXPERIMENT_FILE, load_experiment
     from trdec.experiment.plan import make_plan
     from trdec.experiment.report import write_report
+    from trdec.experiment.run import execute
 
     chosen = load_experiment(config, overrides or (), scale)
     if dry_run:
@@ -49,7 +49,7 @@ def experiment(
     _make_toy(chosen, plan)
     plan.check_files()
     plan.directory.mkdir(parents=True, exist_ok=True)
-    chosen.save(plan.directory / FILE)
+    chosen.save(plan.directory / EXPERIMENT_FILE)
     with _watcher(plan) as watcher:
         try:
             failures = execute(plan, jobs, watcher)
@@ -69,8 +69,8 @@ def experiment(
 def _make_toy(chosen: ExperimentConfiguration, plan: Plan) -> None:
     if chosen.toy is None:
         return
-    from trdec.text.lines import writing
-    from trdec.toy.generate import write_corpus
+    from trdec.corpora.toy.generate import write_corpus
+    from trdec.files import writing
 
     note, described = plan.folder.with_suffix(".json"), chosen.toy.model_dump_json()
     if not note.exists() or note.read_text(encoding="utf-8") != described:
@@ -83,9 +83,8 @@ def _make_toy(chosen: ExperimentConfiguration, plan: Plan) -> None:
 
 def _show_plan(chosen: ExperimentConfiguration, jobs: int) -> None:
     """Print every command, then try each system out for a moment and say how long all of it will take."""
-    from trdec.experiment.estimate import estimates, total_seconds
-    from trdec.experiment.plan import make_plan
-    from trdec.toy.generate import write_corpus
+    from trdec.corpora.toy.generate import write_corpus
+    from trdec.experiment.plan import estimates, make_plan, total_seconds
 
     plan = make_plan(chosen)
     for run in plan.runs:
@@ -113,7 +112,7 @@ def _show_plan(chosen: ExperimentConfiguration, jobs: int) -> None:
 def _watcher(plan: Plan) -> LiveWatcher | PlainWatcher:
     from rich.console import Console
 
-    from trdec.experiment.watch import LiveWatcher, PlainWatcher
+    from trdec.experiment.display import LiveWatcher, PlainWatcher
 
     console = Console(stderr=True)
     return LiveWatcher(plan, console) if console.is_terminal else PlainWatcher(_say)

@@ -31,10 +31,10 @@ from trdec.cli.options import (
     chosen_transforms,
     counted,
 )
-from trdec.grammar.coverage import coverage as measure
-from trdec.grammar.grammar import Grammar
-from trdec.text.lines import STANDARD, read_lines, writing
+from trdec.files import STANDARD, read_lines, writing
 from trdec.trees import treebank
+from trdec.trees.grammar import Grammar
+from trdec.trees.grammar import coverage as measure
 from trdec.trees.tree import Nonterminal
 
 app = typer.Typer(no_args_is_help=True, help="Extract grammars from trees and measure what they cover.")

@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from trdec.errors import TrdecError
-from trdec.text.lines import STANDARD
-from trdec.trees.transform import bare_leaves, binarise, limit_depth, null_labels, strip_tags, wrap_words
+from trdec.files import STANDARD
+from trdec.trees.transforms import bare_leaves, binarise, limit_depth, null_labels, strip_tags, wrap_words
 from trdec.trees.tree import Nonterminal
 
 Transform = Callable[[Nonterminal], Nonterminal]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from trdec.data.prepare import Progress
+    from trdec.data.prepare import PreparationProgress
 
 
 def prepare(
@@ -30,7 +30,7 @@ def prepare(
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Learn subwords, extract the grammar and encode the corpora into OUTPUT/data, unless that is done already."""
-    from trdec.config import load_configuration
+    from trdec.configuration import load_configuration
     from trdec.data.prepare import prepare as make
 
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
@@ -47,7 +47,7 @@ def prepare(
 
 
 @contextlib.contextmanager
-def preparing() -> Iterator[Progress | None]:
+def preparing() -> Iterator[PreparationProgress | None]:
     """A bar on standard error if that is a terminal, otherwise nothing."""
     if not sys.stderr.isatty():
         yield None

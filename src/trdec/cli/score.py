@@ -14,10 +14,10 @@ import typer
 
 from trdec.cli.options import OutputOption
 from trdec.cli.translate import OutputFormat
-from trdec.text.lines import STANDARD
+from trdec.files import STANDARD
 
 if TYPE_CHECKING:
-    from trdec.search.scorer import Scored
+    from trdec.translation.scoring import Scored
 
 Standard = Path(STANDARD)
 WINDOW = 200
@@ -50,9 +50,9 @@ def score(
     import torch
 
     from trdec.errors import UsageError
-    from trdec.search.scorer import Scorer
-    from trdec.text.lines import writing
-    from trdec.translator import load_model
+    from trdec.files import writing
+    from trdec.translation.scoring import Scorer
+    from trdec.translation.translator import load_model
 
     if trees is not None and annotation is not None:
         raise UsageError("trees are given twice, with --trees and with --annotation. Choose one.")

@@ -8,12 +8,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from trdec.grammar.rule import Rule, rules_of
 from trdec.targets.actions import Action
-from trdec.targets.ccg import CcgTarget
 from trdec.targets.derivation import DerivationTarget
-from trdec.targets.lin import LinTarget
-from trdec.targets.seq2seq import Seq2SeqTarget
+from trdec.targets.sequence import CcgTarget, LinTarget, Seq2SeqTarget
+from trdec.trees.grammar import Rule, rules_of
 from trdec.trees.supertags import from_tags
 from trdec.trees.tree import NULL, Nonterminal, depth, labels, words
 

@@ -16,6 +16,6 @@ def toy(
     seed: Annotated[int, typer.Option(help="Another seed, another corpus.")] = 1,
 ) -> None:
     """Write parallel text in an invented language and English, with trees, dependencies and supertags."""
-    from trdec.toy.generate import write_corpus
+    from trdec.corpora.toy.generate import write_corpus
 
     write_corpus(output, sentences, seed)

@@ -11,10 +11,10 @@ import typer
 from trdec.cli.prepare import preparing
 
 if TYPE_CHECKING:
-    from trdec.config import Configuration
+    from trdec.configuration import Configuration
     from trdec.data.codec import Codec
     from trdec.model.translation_model import TranslationModel
-    from trdec.training.protocols import Observer
+    from trdec.training.interfaces import Observer
 
 
 def train(
@@ -26,10 +26,10 @@ def train(
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that prepare the data.")] = 1,
 ) -> None:
     """Train the model that a configuration describes; run the same command again to go on after an interruption."""
-    from trdec.config import load_configuration
+    from trdec.configuration import load_configuration
     from trdec.errors import TrainingInterrupted
-    from trdec.trainer import train as train_model
     from trdec.training.loop import WORST
+    from trdec.training.trainer import train as train_model
 
     configuration = load_configuration(config, overrides or ())
     try:
@@ -52,8 +52,8 @@ def dev_bleu(model: TranslationModel[Any], codec: Codec, configuration: Configur
     """BLEU of dev's greedy translations, on the text as its files have it."""
     from sacrebleu import corpus_bleu
 
-    from trdec.text.lines import read_lines
-    from trdec.translator import Translator
+    from trdec.files import read_lines
+    from trdec.translation.translator import Translator
 
     dev = configuration.located_data.dev
     device = next(model.parameters()).device.type

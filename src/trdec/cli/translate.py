@@ -1,4 +1,4 @@
-"""`trdec translate`: a translation for each line."""
+"""Where `trdec translate` writes: lines, pages and pictures that grow with every translation."""
 
 from __future__ import annotations
 
@@ -7,20 +7,116 @@ import itertools
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from trdec.cli import translation_files as files
 from trdec.cli.options import InputArgument, InputOption, OutputOption, TreeFormat, chosen_input
-from trdec.text.lines import STANDARD, read_lines
+from trdec.errors import FileError, UsageError
+from trdec.files import STANDARD, read_lines, writing
 
 if TYPE_CHECKING:
-    from trdec.search.translation import Translation
+    from trdec.translation.translation import Translation
     from trdec.trees.tree import Nonterminal
+
+
+Writer = Callable[[int, "Translation"], None]
+"""Takes the translation of the line of this number, counted from 1."""
+
+PAGE, JSON_LINES = ".html", ".jsonl"
+
+
+@contextlib.contextmanager
+def line_writer(path: Path, line_of: Callable[[Translation], str]) -> Iterator[Writer]:
+    """A file of a line for each translation, or standard output for `-`."""
+    with _growing(path) as stream:
+        yield lambda _, translation: _write(stream, line_of(translation) + "\n")
+
+
+def check_attention_file(path: Path) -> None:
+    """Refuse a name that does not say how attention is written."""
+    if path.suffix not in (PAGE, JSON_LINES):
+        raise UsageError(
+            f"{path}: expected a name that ends in {PAGE}, for a page of heatmaps, or in {JSON_LINES}, for JSON lines; "
+            f"found {repr(path.suffix) if path.suffix else 'no ending'}."
+        )
+
+
+def check_distinct(inputs: Iterable[Path | None], outputs: Iterable[Path | None]) -> None:
+    """Refuse an output that is an input, or another output: it would be written over before it is read."""
+    taken = {path.resolve() for path in inputs if path is not None and str(path) != STANDARD}
+    for path in outputs:
+        if path is not None and str(path) != STANDARD:
+            if path.resolve() in taken:
+                raise UsageError(f"{path}: is named twice, and would be written over. Name another output.")
+            taken.add(path.resolve())
+
+
+@contextlib.contextmanager
+def attention_writer(path: Path) -> Iterator[Writer]:
+    """A file of what each translation looked at, as the end of its name says: a page of heatmaps or JSON lines."""
+    if path.suffix == JSON_LINES:
+        with line_writer(path, _attention_line) as write:
+            yield write
+        return
+    from trdec.translation.pictures import HEAD, TAIL, heatmap
+
+    with _growing(path) as stream:
+        _write(stream, HEAD)
+        try:
+            yield lambda number, translation: _write(stream, heatmap(number, translation))
+        finally:
+            _write(stream, TAIL)  # what was written before an error is a whole page, too
+
+
+@contextlib.contextmanager
+def picture_writer(folder: Path) -> Iterator[Writer]:
+    """A directory of a picture for each translation: 0001.svg and so on; other files in it stay as they are."""
+    from trdec.translation.pictures import picture
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise FileError(f"{folder}: expected a directory for pictures, found a file. Name another.") from error
+    except OSError as error:
+        raise FileError(f"{folder}: cannot be made: {error.strerror}.") from error
+
+    def draw(number: int, translation: Translation) -> None:
+        with writing(folder / f"{number:04}.svg") as stream:
+            stream.write(picture(translation))
+
+    yield draw
+
+
+def _attention_line(translation: Translation) -> str:
+    from trdec.translation.attention import NO_ATTENTION
+
+    looked = translation.attention or NO_ATTENTION
+    return json.dumps({"text": translation.text, **looked.to_json()}, ensure_ascii=False)
+
+
+def _write(stream: TextIO, text: str) -> None:
+    stream.write(text)
+    stream.flush()
+
+
+@contextlib.contextmanager
+def _growing(path: Path) -> Iterator[TextIO]:
+    """A file, or standard output for `-`, that keeps what was written to it even if the rest fails."""
+    try:
+        if str(path) == STANDARD:
+            yield sys.stdout
+        else:
+            with path.open("w", encoding="utf-8", newline="\n") as stream:
+                yield stream
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written: {error.strerror}.") from error
+
 
 Standard = Path(STANDARD)
 
@@ -114,18 +210,18 @@ def translate(
     if no_attention and (attention is not None or draw is not None):
         raise UsageError("--no-attention leaves out what --attention and --draw show. Choose one.")
     if attention is not None:
-        files.check_attention_file(attention)
-    files.check_distinct(inputs=(source, prefix, skeleton), outputs=(output, trees, attention))
+        check_attention_file(attention)
+    check_distinct(inputs=(source, prefix, skeleton), outputs=(output, trees, attention))
     if not sampling and (temperature != 1.0 or top_k is not None or top_p is not None):
         raise UsageError("--temperature, --top-k and --top-p say how to sample. Add --sample.")
 
     import torch
 
     from trdec.search.beam import BeamSettings
-    from trdec.search.demands import Demands
-    from trdec.search.length import LengthLimits, Normalisation
+    from trdec.search.limits import LengthLimits, Normalisation
     from trdec.search.sampling import SamplingSettings
-    from trdec.translator import Translator
+    from trdec.translation.demands import Demands
+    from trdec.translation.translator import Translator
 
     torch.set_num_threads(threads)
     normalisation = Normalisation(length_power, length_unit.value)
@@ -143,13 +239,13 @@ def translate(
     in_json = output_format is OutputFormat.json
     looking = attention is not None or draw is not None or (in_json and not no_attention)
     with contextlib.ExitStack() as opened:
-        writers = [opened.enter_context(files.lines(output, _json if in_json else _text))]
+        writers = [opened.enter_context(line_writer(output, _json if in_json else _text))]
         if trees is not None:
-            writers.append(opened.enter_context(files.lines(trees, lambda translation: translation.brackets)))
+            writers.append(opened.enter_context(line_writer(trees, lambda translation: translation.brackets)))
         if attention is not None:
-            writers.append(opened.enter_context(files.attention(attention)))
+            writers.append(opened.enter_context(attention_writer(attention)))
         if draw is not None:
-            writers.append(opened.enter_context(files.pictures(draw)))
+            writers.append(opened.enter_context(picture_writer(draw)))
         advance = opened.enter_context(_progress(source))
         found = translator.stream(lines, settings, batch, 1 if typed else None, demands, looking)
         try:

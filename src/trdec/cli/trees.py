@@ -31,11 +31,11 @@ from trdec.cli.options import (
     counted,
 )
 from trdec.errors import TextFormatError
-from trdec.text.lines import STANDARD, read_lines, split_words, writing
+from trdec.files import STANDARD, read_lines, split_words, writing
 from trdec.trees import treebank
 from trdec.trees.brackets import NO_TREE, write
 from trdec.trees.builders import BUILDERS
-from trdec.trees.own_builder import builder_called, is_own
+from trdec.trees.own_builders import builder_called, is_own
 
 app = typer.Typer(no_args_is_help=True, help="Build, convert, check, count and draw target trees.")
 
@@ -179,8 +179,8 @@ def stats(
 
     transforms = chosen_transforms(strip_tags, null_labels, wrap_words, bare_leaves, binarise, max_depth)
     if subwords is not None:
-        from trdec.text.subwords import Subwords
-        from trdec.trees.transform import segment
+        from trdec.text import Subwords
+        from trdec.trees.transforms import segment
 
         split = Subwords.load(subwords).split
         transforms.append(lambda tree: segment(tree, split))
@@ -220,8 +220,7 @@ def show(
     """Draw trees in the terminal, or the first of them as an SVG picture."""
     from shutil import get_terminal_size
 
-    from trdec.trees.drawing import draw
-    from trdec.trees.svg import tree_svg
+    from trdec.trees.drawing import draw, tree_svg
 
     columns = width or get_terminal_size((100, 24)).columns
     shown = 0

@@ -1,11 +1,18 @@
-"""Sentence pairs as tensors."""
+"""Sentence pairs as tensors, and which of them are trained on together."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
+
+from trdec.configuration.sections import BatchConfiguration
+from trdec.data.store import Example, Prepared
 
 
 @dataclass(frozen=True)
@@ -35,3 +42,144 @@ class Batch:
     def to(self, device: torch.device | str) -> Batch:
         """The same batch on another device."""
         return Batch(**{field.name: getattr(self, field.name).to(device) for field in fields(self)})
+
+
+NOISE = 0.05
+"""Lengths are changed by up to this share before examples are sorted, so that each epoch groups them anew."""
+
+
+class Batcher:
+    """The batches of a prepared corpus, in another order each epoch, the same for a seed everywhere."""
+
+    def __init__(self, prepared: Prepared, configuration: BatchConfiguration, seed: int) -> None:
+        self._prepared = prepared
+        self._configuration = configuration
+        self._seed = seed
+
+    def plan(self, epoch: int) -> list[NDArray[np.int64]]:
+        """The numbers of the examples of each batch, longest first: every example once, all in random order."""
+        steps, source = self._prepared.step_lengths, self._prepared.source_lengths
+        costs = {"actions": steps + source, "sentences": np.ones_like(steps)}[self._configuration.batch_type]
+        random = _Random(self._seed, epoch)
+        count = len(self._prepared)
+        order = _grid(
+            steps * (1 + NOISE * random.uniform(count)),
+            source * (1 + NOISE * random.uniform(count)),
+            max(1, int(costs.sum()) // self._configuration.batch_size),
+        )
+        batches = _cut(order, costs[order], self._configuration.batch_size)
+        shuffled = np.argsort(random.uniform(len(batches)), kind="stable")
+        return [_longest_first(batches[number], steps) for number in shuffled]
+
+    def batch(self, numbers: Sequence[int] | NDArray[np.int64]) -> Batch:
+        """The tensors of these examples."""
+        return collate([self._prepared[int(number)] for number in numbers])
+
+
+def collate(examples: Sequence[Example]) -> Batch:
+    """The examples side by side, those of most steps first, otherwise in the order given."""
+    ordered = sorted(examples, key=lambda example: -len(example.steps))
+    source_lengths = np.array([len(example.source) for example in ordered])  # B
+    step_lengths = np.array([len(example.steps) for example in ordered])  # B
+    source = np.zeros((len(ordered), source_lengths.max(initial=0)), dtype=np.int64)  # B S
+    steps = np.zeros((3, len(ordered), step_lengths.max(initial=0)), dtype=np.int64)  # 3 B T
+    for row, example in enumerate(ordered):
+        source[row, : len(example.source)] = example.source
+        steps[:, row, : len(example.steps)] = example.steps.T
+    padding = np.arange(steps.shape[2]) >= step_lengths[:, np.newaxis]  # B T
+    actions, symbols, parents = torch.from_numpy(steps).unbind()
+    return Batch(
+        source=torch.from_numpy(source),
+        source_lengths=torch.from_numpy(source_lengths),
+        actions=actions,
+        symbols=symbols,
+        parents=parents,
+        padding=torch.from_numpy(padding),
+    )
+
+
+def unbatch(batch: Batch) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+    """The source and the steps of each row, without padding: undoes `collate`."""
+    steps = torch.stack([batch.actions, batch.symbols, batch.parents], dim=2).numpy().astype(np.int32)  # B T 3
+    source = batch.source.numpy().astype(np.int32)  # B S
+    step_lengths = (~batch.padding).sum(dim=1).tolist()
+    source_lengths = batch.source_lengths.tolist()
+    return [
+        (source[row, :pieces], steps[row, :length])
+        for row, (pieces, length) in enumerate(zip(source_lengths, step_lengths, strict=True))
+    ]
+
+
+class _Random:
+    """Uniform numbers that depend on nothing but the seeds: numpy promises its raw bits, not what it makes of them."""
+
+    def __init__(self, *seeds: int) -> None:
+        self._bits = np.random.PCG64(np.random.SeedSequence(seeds))
+
+    def uniform(self, count: int) -> NDArray[np.float64]:
+        """Numbers from 0 up to 1."""
+        raw = self._bits.random_raw(count)
+        return np.asarray(raw >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def _grid(steps: NDArray[np.float64], source: NDArray[np.float64], batches: int) -> NDArray[np.int64]:
+    """All examples so ordered that neighbours are alike in steps and in source length.
+
+    They are parted into bands of like steps, each sorted by source length: one band upwards, the next
+    downwards, so that neighbours across a border are alike too.
+    """
+    # Half as many bands again as there are batches in a band: a step costs more than a source piece.
+    bands = np.array_split(np.argsort(steps, kind="stable"), max(1, math.isqrt(9 * batches // 4)))
+    ordered = [band[np.argsort(source[band], kind="stable")] for band in bands]
+    return np.concatenate([band[:: -1 if number % 2 else 1] for number, band in enumerate(ordered)])
+
+
+def _cut(order: NDArray[np.int64], costs: NDArray[np.int64], batch_size: int) -> list[NDArray[np.int64]]:
+    """Consecutive examples in batches as large as the size allows, each of at least one example."""
+    total = np.cumsum(costs)
+    batches = []
+    start = 0
+    while start < len(order):
+        before = total[start - 1] if start else 0
+        end = max(start + 1, int(np.searchsorted(total, before + batch_size, side="right")))
+        batches.append(order[start:end])
+        start = end
+    return batches
+
+
+def _longest_first(numbers: NDArray[np.int64], steps: NDArray[np.int64]) -> NDArray[np.int64]:
+    return numbers[np.argsort(-steps[numbers], kind="stable")]
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """The sizes of a target and what is legal where.
+
+    For a target with word symbols, the word actions are one contiguous block of ids; a word symbol allows only
+    word actions, any other symbol only the others.
+    """
+
+    source_size: int
+    num_actions: int
+    num_symbols: int
+    legal: Tensor  # Y A bool
+    word_symbols: Tensor  # Y bool   where the word RNN is invoked: an open phrase
+    word_actions: Tensor  # A bool   what the word RNN generates: pieces and <eop>
+
+    def __post_init__(self) -> None:
+        expected = {
+            "legal": (self.num_symbols, self.num_actions),
+            "word_symbols": (self.num_symbols,),
+            "word_actions": (self.num_actions,),
+        }
+        for name, shape in expected.items():
+            found = tuple(getattr(self, name).shape)
+            if found != shape:
+                raise ValueError(f"{name} must have the shape {shape}, found {found}.")
+        if not bool(self.word_symbols.any()):
+            return
+        ids = self.word_actions.nonzero().squeeze(1)
+        if int(ids[-1] - ids[0]) + 1 != len(ids):
+            raise ValueError("the word actions must be one contiguous block of ids.")
+        if bool((self.legal & (self.word_symbols.unsqueeze(1) != self.word_actions)).any()):
+            raise ValueError("a word symbol must allow word actions only, any other symbol none of them.")

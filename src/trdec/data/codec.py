@@ -9,28 +9,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trdec.data.configuration import TRANSFORMS, check_kind
+from trdec.configuration.sections import TRANSFORMS, check_kind
 from trdec.data.notation import AnyTarget, notation_of
-from trdec.data.side import Side
-from trdec.data.stored import AGAIN, read_description, write_description
+from trdec.data.store import AGAIN, read_description, write_description
 from trdec.errors import StoredDataError, SubwordError, TrdecError, UnknownActionError, UsageError
 from trdec.systems import SYSTEMS, System, Treebank
 from trdec.targets.actions import EmitWord
-from trdec.targets.table import ActionTable
-from trdec.targets.target import replay
-from trdec.text.subwords import UNKNOWN, Subwords
-from trdec.trees.transform import desegment, segment
+from trdec.targets.target import ActionTable, replay
+from trdec.text import UNKNOWN, Side, Subwords
+from trdec.trees.transforms import desegment, segment
 from trdec.trees.tree import Nonterminal, words
 
 if TYPE_CHECKING:
-    from trdec.data.inventory import Inventory
+    from trdec.data.batch import Inventory
 
-FORMAT = "trdec codec"
-VERSION = 1
+CODEC_FORMAT = "trdec codec"
+CODEC_VERSION = 1
 
 SOURCE_MODEL = "source.spm.model"
 TARGET_MODEL = "target.spm.model"
-DESCRIPTION = "codec.json"
+CODEC_DESCRIPTION = "codec.json"
 
 _WORD_KINDS = ("word", "eop")
 
@@ -110,7 +108,7 @@ class Codec:
         """What a network needs to know of the target."""
         import torch
 
-        from trdec.data.inventory import Inventory
+        from trdec.data.batch import Inventory
 
         legal = self.table.legal  # Y A
         word_actions = np.array([kind in _WORD_KINDS for kind in self.table.kinds])  # A
@@ -140,13 +138,13 @@ class Codec:
         if self.trees:
             description["trees"] = self.trees
         # Last, so that a directory with a description is whole.
-        write_description(directory / DESCRIPTION, FORMAT, VERSION, description)
+        write_description(directory / CODEC_DESCRIPTION, CODEC_FORMAT, CODEC_VERSION, description)
 
     @classmethod
     def load(cls, directory: Path | str) -> Codec:
         """The codec in a directory."""
         directory = Path(directory)
-        found = read_description(directory / DESCRIPTION, FORMAT, VERSION)
+        found = read_description(directory / CODEC_DESCRIPTION, CODEC_FORMAT, CODEC_VERSION)
         try:
             system_name, transforms = str(found["system"]), [str(name) for name in found["transforms"]]
             languages = found["source_language"], found["target_language"]
@@ -158,7 +156,7 @@ class Codec:
             notation = notation_of(target_class)
             target = notation.load(directory / notation.file_name, target_side.subwords.pieces)
         except (KeyError, TypeError) as error:
-            raise StoredDataError(f"{directory / DESCRIPTION}: lacks or mistakes {error}. {AGAIN}") from error
+            raise StoredDataError(f"{directory / CODEC_DESCRIPTION}: lacks or mistakes {error}. {AGAIN}") from error
         except SubwordError as error:
             raise StoredDataError(f"{error} {AGAIN}") from error
         except TrdecError as error:

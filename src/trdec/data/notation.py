@@ -7,15 +7,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from trdec.grammar.grammar import Grammar
-from trdec.grammar.rule import rules_of
-from trdec.targets.ccg import CcgTarget
+from trdec.files import read_lines, writing
 from trdec.targets.derivation import DerivationTarget
-from trdec.targets.lin import LinTarget
-from trdec.targets.seq2seq import Seq2SeqTarget
-from trdec.targets.sequence import SequenceTarget
+from trdec.targets.sequence import CcgTarget, LinTarget, Seq2SeqTarget, SequenceTarget
 from trdec.targets.target import Target
-from trdec.text.lines import read_lines, writing
+from trdec.trees.grammar import Grammar, rules_of
 from trdec.trees.tree import Nonterminal
 
 AnyTarget = Target[Any]

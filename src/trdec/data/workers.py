@@ -1,21 +1,29 @@
-"""The same task over many shards, in several processes, with the results in order."""
+"""The corpus cut into shards, encoded by worker processes."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, TypeVar
 
-from trdec.errors import WorkerError
+import numpy as np
+
+from trdec.data.codec import Codec
+from trdec.data.corpus import RawPair, Reader
+from trdec.data.notation import Notation
+from trdec.data.report import LeftOut, Reason, SplitReport
+from trdec.data.store import Example, Examples
+from trdec.errors import TreeShapeError, UnknownActionError, UnknownRuleError, WorkerError
 
 Shard = TypeVar("Shard")
-Result = TypeVar("Result")
+WorkerResult = TypeVar("WorkerResult")
 
 AHEAD = 2
 """So many shards a worker are read before their turn: more would only fill memory."""
@@ -23,7 +31,7 @@ AHEAD = 2
 _task: Callable[[Any], Any] | None = None
 
 
-def ordered_map(task: Callable[[Shard], Result], shards: Iterable[Shard], workers: int) -> Iterator[Result]:
+def ordered_map(task: Callable[[Shard], WorkerResult], shards: Iterable[Shard], workers: int) -> Iterator[WorkerResult]:
     """What the task makes of each shard, in the order of the shards, whatever the number of workers."""
     shards = iter(shards)
     first = list(islice(shards, 2))
@@ -33,10 +41,10 @@ def ordered_map(task: Callable[[Shard], Result], shards: Iterable[Shard], worker
     # A process with threads (torch has some) cannot be forked safely, so workers start afresh.
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_set_task, initargs=(task,))
-    waiting: deque[Future[Result]] = deque()
+    waiting: deque[Future[WorkerResult]] = deque()
     try:
         for shard in chain(first, shards):
-            waiting.append(pool.submit(_run, shard))
+            waiting.append(pool.submit(_run_worker, shard))
             if len(waiting) > AHEAD * workers:
                 yield waiting.popleft().result()
         while waiting:
@@ -63,6 +71,83 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _run(shard: Any) -> Any:
+def _run_worker(shard: Any) -> Any:
     assert _task is not None
     return _task(shard)
+
+
+SHARD = 500
+"""How many sentence pairs a worker takes at a time, however many workers there are."""
+
+ShardItem = TypeVar("ShardItem")
+
+
+def shards(items: Iterable[ShardItem]) -> Iterator[list[ShardItem]]:
+    """The items in lists of SHARD, the last one shorter."""
+    iterator = iter(items)
+    while shard := list(islice(iterator, SHARD)):
+        yield shard
+
+
+@dataclass(frozen=True, slots=True)
+class CountUnits:
+    """Counts the rules or marks in the trees of a shard."""
+
+    reader: Reader
+    notation: Notation
+
+    def __call__(self, shard: list[RawPair]) -> Counter[Any]:
+        """How often each stands in the trees that are not left out."""
+        counts: Counter[Any] = Counter()
+        for pair in shard:
+            words = self.reader.words(pair)
+            if isinstance(words, LeftOut):
+                continue
+            for entry in self.reader.trees(pair, words.target):
+                if not isinstance(entry, LeftOut) and entry.tree is not None:
+                    counts.update(self.notation.units(entry.tree))
+        return counts
+
+
+@dataclass(frozen=True, slots=True)
+class Encode:
+    """Makes numbers of a shard."""
+
+    reader: Reader
+    codec: Codec
+
+    def __call__(self, shard: list[RawPair]) -> tuple[Examples, SplitReport]:
+        """The examples of the shard, and what was left out of it."""
+        report = SplitReport()
+        examples: list[Example] = []
+        for pair in shard:
+            examples += self._examples(pair, report)
+        report.examples = len(examples)
+        return Examples.of(examples), report
+
+    def _examples(self, pair: RawPair, report: SplitReport) -> Iterator[Example]:
+        report.pairs += 1
+        report.duplicates += pair.repeated
+        words = self.reader.words(pair)
+        if isinstance(words, LeftOut):
+            report.leave_out_pair(words)
+            return
+        source = self.codec.encode_source_words(words.source)
+        for treebank, entry in enumerate(self.reader.trees(pair, words.target)):
+            if isinstance(entry, LeftOut):
+                report.leave_out_tree(entry)
+                continue
+            assert entry.tree is not None
+            try:
+                steps = self.codec.encode_target(entry.tree)
+            except (UnknownRuleError, UnknownActionError) as error:
+                report.leave_out_tree(LeftOut(Reason.UNSEEN, f"{entry.place}: {error}"))
+                continue
+            except TreeShapeError as error:
+                raise TreeShapeError(f"{entry.place}: {error}") from error
+            report.crossing_arcs += not entry.was_projective
+            report.source_pieces += len(source)
+            report.steps += len(steps)
+            report.unknown_source_pieces += int(np.count_nonzero(source == 0))
+            report.unknown_target_pieces += int(np.count_nonzero(steps[:, 0] == self.codec.unknown_action))
+            yield Example(source, steps, pair.number, treebank)

@@ -1,27 +1,167 @@
-"""Several systems on one test set: their scores, and how each differs from the first."""
+"""The sentences on which systems differ most."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, stdev
+from itertools import pairwise
+from statistics import fmean, pstdev, stdev
 from typing import Any
 
 from trdec.errors import UsageError
-from trdec.evaluation.differences import Difference, most_different
-from trdec.evaluation.lengths import (
-    BOUNDARIES,
-    Bucket,
-    LengthDifferences,
-    bucket_bleu,
-    length_buckets,
-    length_differences,
-)
-from trdec.evaluation.outputs import Output, check_aligned
-from trdec.evaluation.scores import Scores, score_texts
+from trdec.evaluation.scores import Output, Scores, bleu_metric, check_aligned, score_texts, sentence_scores
 from trdec.evaluation.significance import SEED, PairedTests, Significance, pair_seeds
-from trdec.evaluation.tree_scores import TreeScores, score_trees
+from trdec.evaluation.trees import TreeScores, score_trees
+from trdec.files import split_words
 from trdec.trees.tree import Nonterminal
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A sentence on which the systems differ."""
+
+    index: int
+    """The number of its line, from 1."""
+    spread: float
+    """The best sentence chrF++ less the worst."""
+    reference: str
+    texts: tuple[str, ...]
+    """What each system wrote, its first seed."""
+    scores: tuple[float, ...]
+    """Sentence chrF++ of each."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The sentence as JSON has it."""
+        translations = [{"text": text, "chrf": score} for text, score in zip(self.texts, self.scores, strict=True)]
+        return {
+            "line": self.index,
+            "spread": self.spread,
+            "reference": self.reference,
+            "translations": translations,
+        }
+
+
+def most_different(references: Sequence[str], systems: Sequence[Sequence[str]], number: int) -> tuple[Difference, ...]:
+    """The sentences with the widest spread of sentence chrF++; equal scores are no difference."""
+    if not number:
+        return ()
+    scores = list(zip(*(sentence_scores(lines, references) for lines in systems), strict=True))
+    spreads = [max(row) - min(row) for row in scores]
+    found = sorted((index for index, spread in enumerate(spreads) if spread > 0), key=lambda index: -spreads[index])
+    return tuple(
+        Difference(
+            index + 1, spreads[index], references[index], tuple(lines[index] for lines in systems), scores[index]
+        )
+        for index in found[:number]
+    )
+
+
+BOUNDARIES = (10, 20, 30, 40)
+"""The greatest length of each bucket but the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """The sentences whose references have from `shortest` to `longest` words; the last bucket has no longest."""
+
+    shortest: int
+    longest: int | None
+    sentences: tuple[int, ...]
+    """Their numbers, from 0."""
+
+    @property
+    def label(self) -> str:
+        """The bucket as tables and figures name it: 11-20, or 41+."""
+        return f"{self.shortest}+" if self.longest is None else f"{self.shortest}-{self.longest}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The bucket as JSON has it."""
+        return {"shortest": self.shortest, "longest": self.longest, "sentences": len(self.sentences)}
+
+
+def length_buckets(references: Sequence[str], boundaries: Sequence[int] = BOUNDARIES) -> tuple[Bucket, ...]:
+    """Buckets that part the sentences by the length of their references in words; some may be empty."""
+    if not boundaries or boundaries[0] < 1 or any(low >= high for low, high in pairwise(boundaries)):
+        raise UsageError(
+            "expected the greatest lengths of buckets, from small to large and at least 1 (such as 10,20,30,40), "
+            f"found {','.join(map(str, boundaries)) or 'none'}."
+        )
+    lengths = [len(split_words(reference)) for reference in references]
+    # A reference without words stands in the first bucket, so that every sentence stands in one.
+    edges = [-1, *boundaries]
+    return tuple(
+        Bucket(
+            max(1, low + 1),
+            high,
+            tuple(number for number, length in enumerate(lengths) if low < length and (high is None or length <= high)),
+        )
+        for low, high in zip(edges, [*boundaries, None], strict=True)
+    )
+
+
+def bucket_bleu(
+    hypotheses: Sequence[str], references: Sequence[str], buckets: Iterable[Bucket], tokenise: str = "none"
+) -> tuple[float | None, ...]:
+    """Corpus BLEU of each bucket's sentences; None for a bucket without sentences."""
+    bleu = bleu_metric(tokenise)
+    return tuple(
+        bleu.corpus_score(
+            [hypotheses[number] for number in bucket.sentences], [[references[number] for number in bucket.sentences]]
+        ).score
+        if bucket.sentences
+        else None
+        for bucket in buckets
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LengthDifferences:
+    """How many sentences have how many words more (or fewer, below 0) than their references."""
+
+    counts: Mapping[int, int]
+
+    @property
+    def sentences(self) -> int:
+        """How many sentences were counted; those of several seeds count several times."""
+        return sum(self.counts.values())
+
+    @property
+    def mean(self) -> float:
+        """The mean difference."""
+        return fmean(self._differences())
+
+    @property
+    def std(self) -> float:
+        """The standard deviation of the differences: how spread out they are."""
+        return pstdev(self._differences())
+
+    def share(self, low: int | None, high: int | None) -> float:
+        """The share of sentences whose difference is from low to high, both included; None is no limit."""
+        inside = (
+            count
+            for difference, count in self.counts.items()
+            if (low is None or difference >= low) and (high is None or difference <= high)
+        )
+        return sum(inside) / self.sentences
+
+    def _differences(self) -> list[int]:
+        return [difference for difference, count in self.counts.items() for _ in range(count)]
+
+    def to_json(self) -> dict[str, Any]:
+        """The histogram as JSON has it."""
+        counts = {str(difference): count for difference, count in self.counts.items()}
+        return {"mean": self.mean, "std": self.std, "counts": counts}
+
+
+def length_differences(outputs: Iterable[Sequence[str]], references: Sequence[str]) -> LengthDifferences:
+    """The histogram over all outputs of a system."""
+    expected = [len(split_words(reference)) for reference in references]
+    counts = Counter(
+        len(split_words(line)) - length for lines in outputs for line, length in zip(lines, expected, strict=True)
+    )
+    return LengthDifferences(dict(sorted(counts.items())))
+
 
 PerBucket = tuple[float | None, ...]
 """A figure for each bucket; None for a bucket without sentences."""

@@ -58,10 +58,10 @@ def gain_by_length(comparison: Comparison) -> str:
         axes.set_xlim(-0.4, len(shown) - 0.6)
         axes.set(xlabel="words in the reference", ylabel=f"BLEU gain over {_plain(first.name)}")
 
-    return picture("gain", "BLEU gain over the first system by length of the reference", draw)
+    return save_figure("gain", "BLEU gain over the first system by length of the reference", draw)
 
 
-def length_differences(comparison: Comparison) -> str:
+def length_difference_figure(comparison: Comparison) -> str:
     """The share of sentences by how many words more than the reference a translation has."""
 
     def draw(axes: Any) -> None:
@@ -81,12 +81,12 @@ def length_differences(comparison: Comparison) -> str:
         axes.set_ylim(bottom=0)
         axes.set(xlabel="words more than the reference", ylabel="% of sentences")
 
-    return picture("lengths", "Distribution of the difference of length from the reference", draw)
+    return save_figure("lengths", "Distribution of the difference of length from the reference", draw)
 
 
 FIGURES: dict[str, Callable[[Comparison], str]] = {
     "gain-by-length": gain_by_length,
-    "length-differences": length_differences,
+    "length-differences": length_difference_figure,
 }
 """The figures of a comparison by name."""
 
@@ -110,7 +110,7 @@ def _plain(name: str) -> str:
     return f"\u200b{name}" if name.startswith("_") else name
 
 
-def picture(name: str, description: str, draw: Callable[[Any], None]) -> str:
+def save_figure(name: str, description: str, draw: Callable[[Any], None]) -> str:
     """What `draw` puts on the axes it is given, with a legend above; the name keeps the picture's ids apart."""
     import matplotlib
     from matplotlib.figure import Figure  # without pyplot: no window system, no global state

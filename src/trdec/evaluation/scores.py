@@ -1,15 +1,21 @@
-"""BLEU and chrF++ of a translated text, through sacreBLEU and with its signatures."""
+"""Outputs read from files, and their scores with sacreBLEU signatures."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from trdec.errors import TextFormatError, UsageError
+from trdec.evaluation.trees import TreeScores
+from trdec.files import STANDARD, Line, read_lines, split_words
+from trdec.trees import brackets, treebank
+from trdec.trees.transforms import rooted
+from trdec.trees.tree import Nonterminal
 
 TOKENISERS = ("none", "13a", "intl", "zh", "char")
 """sacreBLEU's tokenisers that need nothing more than sacreBLEU."""
@@ -95,3 +101,155 @@ def sentence_scores(hypotheses: Sequence[str], references: Sequence[str]) -> lis
         chrf.sentence_score(hypothesis, [reference]).score
         for hypothesis, reference in zip(hypotheses, references, strict=True)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A translation of the whole test set by one trained system: several seeds are several outputs."""
+
+    system: str
+    name: str
+    """The output itself, as messages name it: its file."""
+    lines: Sequence[str]
+    seed: str | None = None
+    trees: Sequence[Nonterminal | None] | None = None
+
+
+def read_texts(path: Path | str) -> list[str]:
+    """The lines of a file; a line may be empty."""
+    return [line.text for line in read_lines(path)]
+
+
+def read_references(path: Path | str) -> list[str]:
+    """The lines of a file of references, which must have words."""
+    lines = read_texts(path)
+    if not any(line.split() for line in lines):
+        what = f"{len(lines)} lines without words" if lines else "an empty file"
+        raise TextFormatError(
+            f"{file_name(path)}: expected reference translations, one a line, found {what}. Check the name of the file."
+        )
+    return lines
+
+
+def read_output(system: str, path: Path | str, references: Sequence[str], reference_name: str) -> Output:
+    """A system's output; TextFormatError unless it has a line for each reference."""
+    lines = read_texts(path)
+    check_aligned(file_name(path), len(lines), reference_name, len(references))
+    return Output(system, file_name(path), lines)
+
+
+def read_trees(path: Path | str) -> list[Nonterminal | None]:
+    """A tree a line, as `trdec translate --trees` writes them; None where a line cannot be read as a tree."""
+    return [_tree(line) for line in read_lines(path)]
+
+
+def _tree(line: Line) -> Nonterminal | None:
+    trees = (entry.tree for entry in brackets.read([line]))  # an empty line has no entry
+    tree = next(trees, None)
+    return None if tree is None else rooted(tree)
+
+
+def read_reference_trees(path: Path | str, format_name: str, references: Path | str) -> list[Nonterminal | None]:
+    """The trees of the references, spelt as these are; None where the parser found no tree."""
+    trees: list[Nonterminal | None] = []
+    for entry in treebank.read(format_name, path, references):
+        if entry.error is not None:
+            raise entry.error
+        trees.append(entry.tree)
+    return trees
+
+
+def check_aligned(name: str, count: int, reference_name: str, reference_count: int) -> None:
+    """TextFormatError unless the two have equally many lines."""
+    if count != reference_count:
+        raise TextFormatError(
+            f"expected as many lines in both, found {count} in {name} and {reference_count} in {reference_name}. "
+            "The two must hold the same sentences in the same order; an empty translation is an empty line."
+        )
+
+
+def file_name(path: Path | str) -> str:
+    """The file as messages name it."""
+    return "<standard input>" if str(path) == STANDARD else str(path)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredExample:
+    """A translation beside its reference, and its source where that is given."""
+
+    index: int
+    """The number of its line, from 1."""
+    score: float
+    """Sentence chrF++."""
+    hypothesis: str
+    reference: str
+    source: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        """The example as JSON has it."""
+        source = {} if self.source is None else {"source": self.source}
+        texts = {**source, "reference": self.reference, "hypothesis": self.hypothesis}
+        return {"line": self.index, "chrf": self.score, **texts}
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Everything that is said of one output."""
+
+    scores: Scores
+    source_words: int | None
+    """Words in the source, if it was given."""
+    source_ratio: float | None
+    """Words of the translation for each word of the source."""
+    trees: TreeScores | None
+    worst: tuple[ScoredExample, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as JSON has it."""
+        return {
+            **self.scores.to_json(),
+            "source_words": self.source_words,
+            "source_ratio": self.source_ratio,
+            "trees": self.trees.to_json() if self.trees else None,
+            "worst": [example.to_json() for example in self.worst],
+        }
+
+
+def evaluate_texts(
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    sources: Sequence[str] | None = None,
+    trees: TreeScores | None = None,
+    tokenise: str = "none",
+    examples: int = 0,
+) -> Evaluation:
+    """Scores of the hypotheses, and as many of the worst translations as there should be examples."""
+    words = ratio = None
+    if sources is not None:
+        words = _count(sources)
+        ratio = _count(hypotheses) / words if words else None
+    return Evaluation(
+        scores=score_texts(hypotheses, references, tokenise),
+        source_words=words,
+        source_ratio=ratio,
+        trees=trees,
+        worst=_worst(hypotheses, references, sources, examples),
+    )
+
+
+def _count(lines: Sequence[str]) -> int:
+    return sum(len(split_words(line)) for line in lines)
+
+
+def _worst(
+    hypotheses: Sequence[str], references: Sequence[str], sources: Sequence[str] | None, number: int
+) -> tuple[ScoredExample, ...]:
+    if not number:
+        return ()
+    scores = sentence_scores(hypotheses, references)
+    return tuple(
+        ScoredExample(
+            index + 1, scores[index], hypotheses[index], references[index], sources[index] if sources else None
+        )
+        for index in sorted(range(len(scores)), key=scores.__getitem__)[:number]
+    )

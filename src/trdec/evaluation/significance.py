@@ -12,8 +12,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.significance import PairedTest, Result
 
 from trdec.errors import UsageError
-from trdec.evaluation.outputs import Output
-from trdec.evaluation.scores import bleu_metric
+from trdec.evaluation.scores import Output, bleu_metric
 
 LEVELS = ((0.001, "‡"), (0.05, "†"))
 """The paper's levels, and the marks that stand for its ** and *."""

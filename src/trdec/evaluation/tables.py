@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from trdec.evaluation.comparison import Comparison, SystemRow
 from trdec.evaluation.significance import LEVELS
 
-NOTHING = "-"
+EMPTY_CELL = "-"
 """Stands for a figure that is not there, such as a deviation of one seed."""
 
 LENGTH_GROUPS: tuple[tuple[int | None, int | None], ...] = (
@@ -51,9 +51,9 @@ def _scores_row(row: SystemRow, is_first: bool) -> Iterator[str]:
     yield with_deviation(row.mean, row.std) + (row.paired.mark if row.paired else "")
     yield with_deviation(row.chrf_mean, row.chrf_std)
     yield f"{row.length_ratio:.3f}"
-    yield NOTHING if is_first else f"{row.difference:+.2f}"
-    yield f"{row.paired.p_bootstrap:.4f}" if row.paired else NOTHING
-    yield f"{row.paired.p_randomisation:.4f}" if row.paired else NOTHING
+    yield EMPTY_CELL if is_first else f"{row.difference:+.2f}"
+    yield f"{row.paired.p_bootstrap:.4f}" if row.paired else EMPTY_CELL
+    yield f"{row.paired.p_randomisation:.4f}" if row.paired else EMPTY_CELL
 
 
 def _scores_notes(comparison: Comparison) -> Iterator[str]:
@@ -90,7 +90,7 @@ def buckets_table(comparison: Comparison) -> Table:
 
 def _bucket(bleu: float | None, gain: float | None, is_first: bool) -> str:
     if bleu is None or gain is None:
-        return NOTHING
+        return EMPTY_CELL
     return f"{bleu:.2f}" if is_first else f"{bleu:.2f} ({gain:+.2f})"
 
 
@@ -147,11 +147,11 @@ def trees_table(comparison: Comparison) -> Table | None:
         (
             name,
             f"{100 * trees.well_formed_share:.1f}%",
-            NOTHING if trees.mean_depth is None else f"{trees.mean_depth:.1f}",
-            NOTHING if trees.mean_nodes is None else f"{trees.mean_nodes:.1f}",
-            NOTHING if trees.comparable is None else f"{trees.comparable:,} of {trees.sentences:,}",
-            NOTHING if trees.labelled is None else f"{100 * trees.labelled.f1:.1f}",
-            NOTHING if trees.unlabelled is None else f"{100 * trees.unlabelled.f1:.1f}",
+            EMPTY_CELL if trees.mean_depth is None else f"{trees.mean_depth:.1f}",
+            EMPTY_CELL if trees.mean_nodes is None else f"{trees.mean_nodes:.1f}",
+            EMPTY_CELL if trees.comparable is None else f"{trees.comparable:,} of {trees.sentences:,}",
+            EMPTY_CELL if trees.labelled is None else f"{100 * trees.labelled.f1:.1f}",
+            EMPTY_CELL if trees.unlabelled is None else f"{100 * trees.unlabelled.f1:.1f}",
         )
         for name, trees in found
     )

@@ -1,24 +1,138 @@
-"""The report of an experiment: Markdown, a page of HTML, and JSON for machines."""
+"""The parts of a report, the same for every way of showing them."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from trdec.evaluation.markdown import escaped, table_markdown
-from trdec.evaluation.page import Section, page, table_section
-from trdec.experiment.parts import Part, parts
+from trdec.evaluation.comparison import Comparison
+from trdec.evaluation.figures import FIGURES
+from trdec.evaluation.report import Content, Section, contents, escaped, page, table_markdown, table_section
+from trdec.evaluation.tables import EMPTY_CELL, Table, signatures
 from trdec.experiment.plan import Plan
-from trdec.experiment.results import Results, collect
-from trdec.experiment.samples import Sample, samples
-from trdec.text.lines import writing
-from trdec.trees.drawing import draw
-from trdec.trees.svg import tree_svg
+from trdec.experiment.results import Results, Sample, collect, samples, training_curves
+from trdec.files import writing
+from trdec.trees.drawing import draw, tree_svg
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A heading, and below it paragraphs, figures (name and SVG), tables and lines to copy."""
+
+    title: str
+    text: tuple[str, ...] = ()
+    figures: tuple[tuple[str, str], ...] = ()
+    tables: tuple[Table, ...] = ()
+    code: tuple[str, ...] = ()
+
+
+def parts(results: Results, failures: Mapping[str, str], command: str) -> Iterator[Part]:
+    """Everything that can be said in words, numbers and plots."""
+    compared = {content.anchor: content for content in contents(results.comparison)}
+    yield _scores(results, compared["scores"].table)
+    if failures:
+        yield Part("Runs that failed", tuple(f"{name}: {reason}" for name, reason in failures.items()))
+    yield from (_compared(compared[anchor], results.comparison) for anchor in ("gain", "lengths"))
+    yield Part(
+        "Training",
+        ("Dev perplexity of subwords, the only kind of action that all systems share, over updates.",),
+        (("training-curves", training_curves(results)),),
+        (_perplexities(results),),
+    )
+    yield _budget(results)
+    yield Part("Size and speed", tables=(_speed(results),))
+    yield from (_compared(compared[anchor], results.comparison) for anchor in ("trees", "pairs") if anchor in compared)
+    yield _provenance(results, command)
+
+
+def _compared(content: Content, comparison: Comparison) -> Part:
+    figures = ((content.figure, FIGURES[content.figure](comparison)),) if content.figure else ()
+    return Part(content.title, figures=figures, tables=(content.table,))
+
+
+def _scores(results: Results, table: Table) -> Part:
+    experiment, comparison = results.plan.experiment, results.comparison
+    _, target = results.plan.test
+    if experiment.published:
+        published = [experiment.published.get(system) for system in results.systems()]
+        cells = [EMPTY_CELL if score is None else f"{score:.2f}" for score in published]
+        rows = tuple((*row, cell) for row, cell in zip(table.rows, cells, strict=True))
+        note = "Published scores are the paper's, on its test set and at its size: they are here for their order."
+        table = replace(table, header=(*table.header, "published"), rows=rows, notes=(*table.notes, note))
+    systems, seeds = len(results.systems()), len(experiment.seeds)
+    text = (
+        f"{systems} {'system' if systems == 1 else 'systems'}, {seeds} {'seed' if seeds == 1 else 'seeds'}; scored on "
+        f"{target.name}, {comparison.sentences:,} sentences, beam {experiment.decoding.beam_size}.",
+    )
+    quoted = tuple(f"{name}: {signature}" for name, signature in signatures(comparison))
+    return Part("Scores", text, tables=(table,), code=quoted)
+
+
+def _perplexities(results: Results) -> Table:
+    kinds = list(dict.fromkeys(kind for result in results.results for kind in result.training["dev_perplexity"]))
+    rows = []
+    for system in results.systems():
+        cells = [system, f"{results.mean(system, lambda result: result.training['best_update']):,.0f}"]
+        for kind in kinds:
+            found = [result.training["dev_perplexity"].get(kind) for result in results.of(system)]
+            known = [value for value in found if value is not None]
+            cells.append(f"{sum(known) / len(known):.2f}" if known else EMPTY_CELL)
+        rows.append(tuple(cells))
+    note = "Dev perplexity by kind of action at the best update, mean over seeds. Kinds differ between systems."
+    return Table(("system", "best update", *kinds), tuple(rows), (note,))
+
+
+def _budget(results: Results) -> Part:
+    header = ("system", "updates", "examples", "tree versions", "times each pair was seen", "actions an update")
+    rows = []
+    for system in results.systems():
+        updates = results.mean(system, lambda result: result.training["updates"])
+        examples = results.mean(system, lambda result: result.training["sentences"])
+        actions = results.mean(system, lambda result: result.training["actions"])
+        figures = (f"{updates:,.0f}", f"{examples:,.0f}", str(results.tree_versions(system)))
+        rows.append((system, *figures, f"{examples / results.pairs:.2f}", f"{actions / updates:,.0f}"))
+    run = results.plan.runs[0]
+    batches = run.training.batches
+    text = [
+        f"All systems were given the same training: {run.training.training.max_updates:,} updates with batches of "
+        f"{batches.batch_size:,} {batches.batch_type}, the same network size, learning rate, schedule and subwords; "
+        f"none was tuned for itself. The training text has {results.pairs:,} sentence pairs.",
+        "A system with two tree versions (trdec-binary) has each pair twice among its examples, once with each tree. "
+        "The budget is in updates, so it does not see more pairs than the others: it sees each tree half as often.",
+    ]
+    if batches.batch_type == "actions":
+        text.append("Batches are counted in actions: systems with longer derivations see fewer pairs in an update.")
+    return Part("What each system was given", tuple(text), tables=(Table(header, tuple(rows)),))
+
+
+def _speed(results: Results) -> Table:
+    header = ("system", "parameters", "training time", "actions/s", "pairs/s", "translating, sentences/s")
+    rows = []
+    for system in results.systems():
+        seconds = results.mean(system, lambda result: result.training["seconds"])
+        actions = results.mean(system, lambda result: result.training["actions"] / result.training["seconds"])
+        pairs = results.mean(system, lambda result: result.training["sentences"] / result.training["seconds"])
+        rate = results.mean(system, lambda result: result.translating["sentences"] / result.translating["seconds"])
+        size = results.mean(system, lambda result: result.training["parameters"])
+        time = str(timedelta(seconds=round(seconds)))
+        rows.append((system, f"{size:,.0f}", time, f"{actions:,.0f}", f"{pairs:,.1f}", f"{rate:,.1f}"))
+    note = "One thread a run, as many runs side by side as were asked for; times of translating include loading."
+    return Table(header, tuple(rows), (note,))
+
+
+def _provenance(results: Results, command: str) -> Part:
+    versions = results.results[0].training["versions"]
+    listed = ", ".join(f"{name} {value}" for name, value in versions.items())
+    commands = [f"trdec {' '.join(stage)}" for result in results.results for stage in result.run.commands.values()]
+    text = ("The report was made by the first command, which ran the others.", f"Versions: {listed}.")
+    return Part("Commands and versions", text, code=(command, *commands))
+
 
 SAMPLES = "Translations and their trees"
 WIDTH = 110
@@ -43,15 +157,17 @@ def write_report(plan: Plan, failures: Mapping[str, str], command: str) -> Writt
     folder = plan.directory
     (folder / "figures").mkdir(exist_ok=True)
     for name, svg in (figure for part in content for figure in part.figures):
-        _write(folder / "figures" / f"{name}.svg", _standing_alone(svg))
+        _write_report(folder / "figures" / f"{name}.svg", _standing_alone(svg))
     written = Written(folder / "report.md", folder / "report.html", folder / "report.json")
     title = plan.experiment.title
-    _write(written.markdown, "\n".join(_markdown(title, content, chosen)) + "\n")
+    _write_report(written.markdown, "\n".join(_markdown(title, content, chosen)) + "\n")
     sections = [_section(part) for part in content]
     if chosen:
         sections.insert(-1, Section(SAMPLES, "\n".join(map(_sample_html, chosen)), "samples"))
-    _write(written.html, page(title, sections))
-    _write(written.json, json.dumps(report_json(results, failures, command), indent=2, ensure_ascii=False) + "\n")
+    _write_report(written.html, page(title, sections))
+    _write_report(
+        written.json, json.dumps(report_json(results, failures, command), indent=2, ensure_ascii=False) + "\n"
+    )
     return written
 
 
@@ -129,6 +245,6 @@ def _standing_alone(svg: str) -> str:
     return svg.replace("<svg ", '<svg style="background: white; color: black" ', 1) + "\n"
 
 
-def _write(path: Path, text: str) -> None:
+def _write_report(path: Path, text: str) -> None:
     with writing(path) as stream:
         stream.write(text)

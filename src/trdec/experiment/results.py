@@ -1,16 +1,19 @@
-"""What came of the runs: the translations, compared, and what is remembered of training and translating."""
+"""What the finished runs of an experiment found: scores, learning curves, sample translations."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
 from trdec.evaluation.comparison import Comparison, ComparisonOptions, compare
-from trdec.evaluation.outputs import Output, read_output, read_references, read_texts, read_trees
+from trdec.evaluation.figures import save_figure, styles
+from trdec.evaluation.scores import Output, read_output, read_references, read_texts, read_trees
 from trdec.experiment.plan import Plan, Run
-from trdec.experiment.records import Records
+from trdec.experiment.run import Records
+from trdec.files import split_words
+from trdec.trees.tree import Nonterminal
 
 
 @dataclass(frozen=True)
@@ -73,3 +76,70 @@ def collect(plan: Plan) -> Results:
 def _output(run: Run, references: list[str], reference_name: str) -> Output:
     read = read_output(run.system, run.translations, references, reference_name)
     return Output(run.system, run.name, read.lines, str(run.seed), read_trees(run.trees))
+
+
+KIND = "word"
+"""The kind of action that every system has, and that means the same in all."""
+
+
+def training_curves(results: Results) -> str:
+    """Dev perplexity of subwords over updates: a line for each seed, a colour for each system."""
+
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    def draw(axes: Any) -> None:
+        for style, system in zip(styles(), results.systems(), strict=False):
+            for number, result in enumerate(results.of(system)):
+                points = [(row["update"], row["perplexity"].get(KIND)) for row in result.training["curve"]]
+                known = [(update, value) for update, value in points if value is not None]
+                label = system if number == 0 else None
+                updates, values = [update for update, _ in known], [value for _, value in known]
+                axes.plot(updates, values, label=label, **{**style, "linewidth": 1.3, "markersize": 4})
+        axes.set(xlabel="updates", ylabel="dev perplexity of subwords", yscale="log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter("{x:g}")  # 20, not a power of ten
+        axes.yaxis.set_minor_formatter(NullFormatter())
+
+    return save_figure("curves", "Dev perplexity of subwords over updates", draw)
+
+
+SHORTEST, LONGEST = 5, 14
+"""Words of the references to choose: long enough to have a tree, short enough for a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A line of the test text and what each system made of it (its first seed)."""
+
+    line: int
+    source: str
+    reference: str
+    translations: tuple[tuple[str, str, Nonterminal | None], ...]
+    """System, text, tree."""
+
+
+def samples(results: Results) -> list[Sample]:
+    """As many lines as the experiment asks for, spread over the test text."""
+    source, target = results.plan.test
+    sources, references = read_texts(source), read_references(target)
+    chosen = spread_samples(
+        [number for number, text in enumerate(references) if SHORTEST <= len(split_words(text)) <= LONGEST],
+        results.plan.experiment.samples,
+    )
+    outputs = [results.of(system)[0].output for system in results.systems()]
+    return [
+        Sample(
+            number + 1,
+            sources[number],
+            references[number],
+            tuple((output.system, output.lines[number], (output.trees or ())[number]) for output in outputs),
+        )
+        for number in chosen
+    ]
+
+
+def spread_samples(numbers: Sequence[int], count: int) -> list[int]:
+    """That many of the numbers, evenly spread; all of them if there are no more."""
+    if count >= len(numbers):
+        return list(numbers)
+    return [numbers[(2 * place + 1) * len(numbers) // (2 * count)] for place in range(count)]

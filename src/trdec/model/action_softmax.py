@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
-from trdec.data.inventory import Inventory
+from trdec.data.batch import Inventory
 from trdec.model.row_spacing import turned
 
 

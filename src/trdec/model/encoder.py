@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from trdec.model.configuration import ModelConfiguration
+from trdec.configuration.sections import ModelConfiguration
 from trdec.model.dropout import sample_mask
 from trdec.model.embedded_tokens import embed_tokens
 from trdec.model.full_precision import apply_in_precision_of

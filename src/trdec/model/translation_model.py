@@ -9,10 +9,9 @@ from typing import Any, Generic, Self
 import torch
 from torch import Tensor, nn
 
-from trdec.data.batch import Batch
-from trdec.data.inventory import Inventory
+from trdec.configuration.sections import ModelConfiguration
+from trdec.data.batch import Batch, Inventory
 from trdec.model.action_softmax import ActionSoftmax
-from trdec.model.configuration import ModelConfiguration
 from trdec.model.decoder import State
 from trdec.model.dropout import NO_DROPOUT
 from trdec.model.encoder import Encoder

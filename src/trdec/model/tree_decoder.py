@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from trdec.data.batch import Batch
-from trdec.data.inventory import Inventory
+from trdec.configuration.sections import ModelConfiguration
+from trdec.data.batch import Batch, Inventory
 from trdec.model.attention import attend
-from trdec.model.configuration import ModelConfiguration
 from trdec.model.context_features import context_features
 from trdec.model.dropout import NO_DROPOUT, DecoderDropout, drop, sample_mask
 from trdec.model.embedded_tokens import embed_tokens

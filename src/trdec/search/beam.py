@@ -1,20 +1,96 @@
-"""Beam search: the best derivations found when only the best few beginnings are pursued."""
+"""A derivation that search found, and the trail that leads back along it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from trdec.errors import SearchError, UsageError
-from trdec.search.effects import STEPS, Effects
-from trdec.search.hypothesis import Hypothesis, Trail
-from trdec.search.length import LengthLimits, Normalisation
-from trdec.search.protocols import SearchModel
-from trdec.search.ranking import best_continuations
-from trdec.search.walk import Constraint, Walk
+from trdec.search.frontiers import STEPS, Effects
+from trdec.search.limits import LengthLimits, Normalisation
+from trdec.search.state import Constraint, SearchModel, SearchState
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A whole derivation, EOS last, as the numbers of its actions."""
+
+    actions: tuple[int, ...]
+    action_log_probs: tuple[float, ...]
+    log_prob: float
+    """Their sum: the model's log-probability of the derivation."""
+    score: float
+    """What it was ranked by: the log-probability normalised by length."""
+    truncated: bool
+    """Whether the greatest length kept it from an action that the model found most probable."""
+
+
+class Trail:
+    """For each step and row, the action taken and the row it came from: hypotheses share their beginnings."""
+
+    def __init__(self) -> None:
+        self._steps: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
+
+    def append(self, origins: Tensor, actions: Tensor, log_probs: Tensor) -> None:
+        """One step: where each row came from, its action and that action's log-probability."""
+        self._steps.append((origins.cpu().numpy(), actions.cpu().numpy(), log_probs.cpu().numpy()))
+
+    def back(self, row: int) -> tuple[list[int], list[float]]:
+        """The actions that lead to a row of the latest step, first to last, and their log-probabilities."""
+        return self.back_from(len(self._steps), row)
+
+    def back_from(self, steps: int, row: int) -> tuple[list[int], list[float]]:
+        """The actions that lead to what was this row after so many steps."""
+        actions: list[int] = []
+        log_probs: list[float] = []
+        for origins, taken, scores in reversed(self._steps[:steps]):
+            actions.append(int(taken[row]))
+            log_probs.append(float(scores[row]))
+            row = int(origins[row])
+        return actions[::-1], log_probs[::-1]
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+
+GROUP = 16
+"""Actions of which only the best is looked at first."""
+
+
+def best_continuations(
+    totals: Tensor,  # R
+    log_probs: Tensor,  # R A
+    num_sentences: int,
+    count: int,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """B K each: the greatest sums of total and log-probability among a sentence's rows, their rows and actions.
+
+    Actions stand in groups. The best K lie in the K groups whose greatest are greatest, so only these are searched.
+    """
+    num_rows, num_actions = log_probs.shape
+    num_groups = -(-num_actions // GROUP)
+    # Group g holds the actions g, g + G, g + 2 G and so on; the last few groups have one less.
+    whole = num_actions // num_groups * num_groups
+    greatest = log_probs[:, :whole].view(num_rows, -1, num_groups).amax(dim=1)  # R G
+    rest = num_actions - whole
+    torch.maximum(greatest[:, :rest], log_probs[:, whole:], out=greatest[:, :rest])
+    greatest += totals.unsqueeze(1)
+    grouped = greatest.view(num_sentences, -1)  # B K*G
+    groups = grouped.topk(min(count, grouped.shape[1]), dim=1).indices  # B k
+    first_rows = torch.arange(num_sentences, device=totals.device).unsqueeze(1) * (num_rows // num_sentences)  # B 1
+    rows = (first_rows + groups // num_groups).unsqueeze(2)  # B k 1
+    steps = torch.arange(0, GROUP * num_groups, num_groups, device=totals.device)
+    actions = (groups % num_groups).unsqueeze(2) + steps  # B k g
+    beyond = actions >= num_actions
+    actions.masked_fill_(beyond, 0)
+    scores = (totals[rows] + log_probs[rows, actions]).masked_fill_(beyond, -torch.inf).flatten(1)  # B k*g
+    best, places = scores.topk(count, dim=1)  # B K
+    return best, rows.squeeze(2).gather(1, places // GROUP), actions.flatten(1).gather(1, places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,25 +141,25 @@ def beam_search(
     A beam of 1 is greedy search. `numbers` are the sentences' numbers, for messages.
     """
     bounds = settings.limits.bounds(source_lengths, effects)
-    walk = Walk.start(model, effects, source, source_lengths, bounds, constraints)
+    state = SearchState.start(model, effects, source, source_lengths, bounds, constraints)
     finished: list[list[_Finished]] = [[] for _ in source]
     trail = Trail()
     totals = torch.zeros(len(source), dtype=torch.float64, device=source.device)  # R
     free = torch.full_like(source_lengths, settings.beam_size)  # B
-    while len(walk.sentences):
-        log_probs, walk = walk.step()  # R A
+    while len(state.sentences):
+        log_probs, state = state.step()  # R A
         origins, actions, valid = _best(totals, log_probs, free)  # B K
         taken = log_probs[origins, actions].double()  # B K
         totals = torch.where(valid, totals[origins] + taken, -torch.inf)  # B K
-        ends = valid & _ends(walk, origins, actions)  # B K
-        _collect(walk, settings, trail, finished, ends, origins, actions, totals, taken)
+        ends = valid & _ends(state, origins, actions)  # B K
+        _collect(state, settings, trail, finished, ends, origins, actions, totals, taken)
         free = free - ends.sum(dim=1)  # B
         live = valid & ~ends  # B K
         totals = totals.masked_fill(~live, -torch.inf)  # B K
         done = ~live.any(dim=1) | (free == 0)  # B
         if settings.early_termination and any(finished):
-            done |= _decided(walk, settings, finished, totals)
-        _require_results(walk, finished, done, numbers or range(len(source)))
+            done |= _decided(state, settings, finished, totals)
+        _require_results(state, finished, done, numbers or range(len(source)))
 
         if bool(done.all()):
             break
@@ -96,7 +172,7 @@ def beam_search(
         chosen = actions[kept].gather(1, order).flatten()  # R'
         totals = totals.gather(1, order).flatten()  # R'
         trail.append(rows, chosen, taken[kept].gather(1, order).flatten())
-        walk = walk.take(rows, chosen, kept if len(kept) < len(done) else None)
+        state = state.take(rows, chosen, kept if len(kept) < len(done) else None)
     return [_n_best(trail, candidates, settings.n_best) for candidates in finished]
 
 
@@ -108,14 +184,14 @@ def _best(totals: Tensor, log_probs: Tensor, free: Tensor) -> tuple[Tensor, Tens
     return rows, actions, valid
 
 
-def _ends(walk: Walk, origins: Tensor, actions: Tensor) -> Tensor:
+def _ends(state: SearchState, origins: Tensor, actions: Tensor) -> Tensor:
     """B K: whether the derivation is whole after the action."""
-    needs = walk.frontiers.needs_below[origins, STEPS] + walk.effects.needs_after[actions, STEPS]
+    needs = state.frontiers.needs_below[origins, STEPS] + state.effects.needs_after[actions, STEPS]
     return needs == 0
 
 
 def _collect(
-    walk: Walk,
+    state: SearchState,
     settings: BeamSettings,
     trail: Trail,
     finished: list[list[_Finished]],
@@ -129,26 +205,26 @@ def _collect(
     for place, column in ends.nonzero().tolist():
         row, action = int(origins[place, column]), int(actions[place, column])
         log_prob = float(totals[place, column])
-        score = settings.normalisation.score(log_prob, len(trail) + 1, int(walk.pieces_written[row]))
-        finished[int(walk.sentences[place])].append(
-            _Finished(score, log_prob, len(trail), row, action, float(taken[place, column]), bool(walk.cut_short[row]))
+        score = settings.normalisation.score(log_prob, len(trail) + 1, int(state.pieces_written[row]))
+        finished[int(state.sentences[place])].append(
+            _Finished(score, log_prob, len(trail), row, action, float(taken[place, column]), bool(state.cut_short[row]))
         )
 
 
-def _decided(walk: Walk, settings: BeamSettings, finished: list[list[_Finished]], totals: Tensor) -> Tensor:
+def _decided(state: SearchState, settings: BeamSettings, finished: list[list[_Finished]], totals: Tensor) -> Tensor:
     """B: whether no live hypothesis can come before the `n_best` found already."""
     worst = [
         sorted((found.score for found in finished[number]), reverse=True)[settings.n_best - 1]
         if len(finished[number]) >= settings.n_best
         else -torch.inf
-        for number in walk.sentences.tolist()
+        for number in state.sentences.tolist()
     ]
-    best = settings.normalisation.bound(totals.amax(dim=1), walk.bounds.high[:, STEPS])  # B
+    best = settings.normalisation.bound(totals.amax(dim=1), state.bounds.high[:, STEPS])  # B
     return torch.tensor(worst, dtype=torch.float64, device=totals.device) >= best
 
 
-def _require_results(walk: Walk, finished: list[list[_Finished]], done: Tensor, numbers: Sequence[int]) -> None:
-    for number in walk.sentences[done].tolist():
+def _require_results(state: SearchState, finished: list[list[_Finished]], done: Tensor, numbers: Sequence[int]) -> None:
+    for number in state.sentences[done].tolist():
         if not finished[number]:
             raise SearchError(numbers[number])
 

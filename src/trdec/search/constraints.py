@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from trdec.errors import UsageError
-from trdec.search.effects import MEASURES, PIECES, RULES, WORDS
-from trdec.search.walk import Walk
+from trdec.search.frontiers import MEASURES, PIECES, RULES, WORDS
+from trdec.search.state import SearchState
 from trdec.targets.actions import ApplyRule, EmitWord
-from trdec.targets.table import ActionTable
-from trdec.trees.transform import WORD_START
+from trdec.targets.target import ActionTable
+from trdec.trees.transforms import WORD_START
 from trdec.trees.tree import PRE
 
 ANY = -1
@@ -46,9 +46,9 @@ class Prefix:
         words = (self.begins[self.pieces] & (self.pieces != ANY)).sum(dim=1)  # B
         return _least({PIECES: self.lengths, WORDS: words})
 
-    def forbidden(self, walk: Walk) -> Tensor | None:
+    def forbidden(self, state: SearchState) -> Tensor | None:
         """R A: other pieces than the one due, and whatever would end a word before its last given piece."""
-        sentences, written = walk.row_sentences(), walk.used[:, PIECES]  # R
+        sentences, written = state.row_sentences(), state.used[:, PIECES]  # R
         lengths = self.lengths[sentences]  # R
         if not bool((written <= lengths).any()) or not self.pieces.shape[1]:
             return None
@@ -85,12 +85,12 @@ class Skeleton:
         rows = [torch.tensor([table.number(rule) for rule in row], dtype=torch.long) for row in skeletons]
         return cls(torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=ANY), is_rule)
 
-    def forbidden(self, walk: Walk) -> Tensor | None:
+    def forbidden(self, state: SearchState) -> Tensor | None:
         """R A: other rules than the one due."""
-        applied = walk.used[:, RULES]  # R
+        applied = state.used[:, RULES]  # R
         if not self.rules.shape[1]:
             return None
-        due = self.rules[walk.row_sentences(), applied.clamp(max=self.rules.shape[1] - 1)].unsqueeze(1)  # R 1
+        due = self.rules[state.row_sentences(), applied.clamp(max=self.rules.shape[1] - 1)].unsqueeze(1)  # R 1
         return (due != ANY) & self.is_rule & (torch.arange(len(self.is_rule)) != due)  # R A
 
 
@@ -119,12 +119,12 @@ class ExactWords:
         """B M: the words asked for."""
         return _least({WORDS: self.counts})
 
-    def forbidden(self, walk: Walk) -> Tensor:
+    def forbidden(self, state: SearchState) -> Tensor:
         """R A: what would make too many words, and pieces that continue a word where none is begun."""
-        used, needs_below, effects = walk.used, walk.frontiers.needs_below, walk.effects
+        used, needs_below, effects = state.used, state.frontiers.needs_below, state.effects
         # The first piece of all begins a word too, wherever it stands.
-        fresh = self.fresh[walk.frontiers.symbols] | (used[:, PIECES] == 0)  # R
-        room = self.counts[walk.row_sentences()] - used[:, WORDS] - needs_below[:, WORDS]  # R
+        fresh = self.fresh[state.frontiers.symbols] | (used[:, PIECES] == 0)  # R
+        room = self.counts[state.row_sentences()] - used[:, WORDS] - needs_below[:, WORDS]  # R
         too_many = (effects.gains + effects.needs_after)[:, WORDS] > room.unsqueeze(1)  # R A
         return self.bare | too_many | (fresh.unsqueeze(1) & self.is_piece & ~self.begins)
 

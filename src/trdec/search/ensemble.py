@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from trdec.errors import UsageError
-from trdec.search.protocols import SearchModel
+from trdec.search.state import SearchModel
 
 
 @dataclass(frozen=True)

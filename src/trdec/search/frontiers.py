@@ -1,13 +1,110 @@
-"""The open symbols of many hypotheses at once: the frontier of a derivation as tensors."""
+"""The open symbols of many hypotheses at once, and what each action does to them, as tensors."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from trdec.search.effects import Effects
+from trdec.targets.actions import EOS, Action, ApplyRule, EmitWord
+from trdec.targets.target import ActionTable, Target
+from trdec.trees.transforms import WORD_START
+from trdec.trees.tree import PRE
+
+MEASURES = 4
+STEPS, PIECES, WORDS, RULES = range(MEASURES)
+"""The measures of a derivation: its actions; among them the words or subwords, those that begin a word, the rules."""
+
+UNREACHABLE = 1e9
+"""The need of a symbol that cannot be completed."""
+
+
+@dataclass(frozen=True)
+class Effects:
+    """Every action takes the open symbol away and puts others in its place.
+
+    To be finished is to have nothing open, so what `<eos>` closes is a symbol too: the one below all others.
+    """
+
+    start: tuple[int, ...]  # the symbols open before the first action, leftmost first
+    symbols: Tensor  # the symbols that actions open, action after action, rightmost first
+    counts: Tensor  # A   how many an action opens
+    offsets: Tensor  # A   where they begin in `symbols`
+    opens: Tensor  # A bool   whether their parent is this step (a rule) and not the parent before (a word)
+    banned: Tensor  # b   what is never to be written
+    gains: Tensor  # A M   how much an action adds to each measure
+    needs: Tensor  # Y M   how much at least completing a symbol adds to each
+    needs_after: Tensor  # A M   how much at least completing what the action opens adds to each
+    closed: int  # the steps that are left when no word can follow
+
+    @classmethod
+    def of(cls, target: Target[Any], table: ActionTable, banned: Collection[int] = ()) -> Effects:
+        """The effects of a target's actions, of which some are never to be chosen."""
+        opened = [[table.symbol_number(s) for s in target.replacement(action)] for action in table.actions]
+        counts = np.array([len(symbols) for symbols in opened])  # A
+        symbols = np.array([number for row in opened for number in reversed(row)], dtype=np.int64)
+        owners = np.repeat(np.arange(len(opened)), counts)
+        gains = _gains(table.actions)  # A M
+        is_banned = np.isin(np.arange(len(opened)), list(banned))  # A
+        legal = table.legal & ~is_banned  # Y A
+        if PRE in table.symbols:
+            legal[table.symbol_number(PRE)] &= gains[:, WORDS] > 0  # a phrase begins with a word
+        needs = _least_needs(legal, owners, symbols, gains)  # Y M
+        needs_after = _sums(owners, needs[symbols], len(opened))  # A M
+        first = target.start().symbol
+        last = [symbol for symbol in table.symbols if symbol != first and tuple(target.legal(symbol)) == (EOS,)]
+        return cls(
+            start=tuple(table.symbol_number(symbol) for symbol in (first, *last)),
+            symbols=torch.from_numpy(symbols),
+            counts=torch.from_numpy(counts),
+            offsets=torch.from_numpy(np.cumsum(counts) - counts),
+            opens=torch.tensor([isinstance(action, ApplyRule) for action in table.actions]),
+            banned=torch.tensor(sorted(banned), dtype=torch.long),
+            gains=torch.from_numpy(gains.astype(np.int64)),
+            needs=torch.from_numpy(needs.astype(np.int64)),
+            needs_after=torch.from_numpy(needs_after.astype(np.int64)),
+            closed=len(last),
+        )
+
+    def to(self, device: torch.device | str) -> Effects:
+        """The same on another device."""
+        tensors = {f.name: getattr(self, f.name) for f in fields(self) if isinstance(getattr(self, f.name), Tensor)}
+        return replace(self, **{name: tensor.to(device) for name, tensor in tensors.items()})
+
+
+def _gains(actions: Sequence[Action]) -> NDArray[np.float64]:
+    """A M: what each action adds to each measure; where no piece is marked as a word's first, each is a word."""
+    pieces = np.array([isinstance(action, EmitWord) for action in actions])  # A
+    begins = np.array([isinstance(a, EmitWord) and a.word.startswith(WORD_START) for a in actions])  # A
+    rules = np.array([isinstance(action, ApplyRule) for action in actions])  # A
+    measures = {STEPS: np.ones_like(pieces), PIECES: pieces, WORDS: begins if begins.any() else pieces, RULES: rules}
+    return np.stack([measures[measure] for measure in sorted(measures)], axis=1).astype(np.float64)
+
+
+def _least_needs(
+    legal: NDArray[np.bool_], owners: NDArray[np.int64], symbols: NDArray[np.int64], gains: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Y M: the least fixed point of need[y] = min over legal actions of gain + the needs of what they open."""
+    needs = np.full((len(legal), gains.shape[1]), UNREACHABLE)  # Y M
+    while True:
+        after = gains + _sums(owners, needs[symbols], len(gains))  # A M
+        least = np.stack(
+            [np.where(legal, column, UNREACHABLE).min(axis=1) for column in np.minimum(after, UNREACHABLE).T], axis=1
+        )  # Y M
+        if (least == needs).all():
+            return needs
+        needs = least
+
+
+def _sums(owners: NDArray[np.int64], values: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """size M: the values that belong to each owner, added up."""
+    columns = [np.bincount(owners, weights=column, minlength=size) for column in values.T]
+    return np.minimum(np.stack(columns, axis=1), UNREACHABLE)
 
 
 class Cells:

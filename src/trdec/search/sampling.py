@@ -11,11 +11,10 @@ import torch
 from torch import Tensor
 
 from trdec.errors import SearchError, UsageError
-from trdec.search.effects import STEPS, Effects
-from trdec.search.hypothesis import Hypothesis, Trail
-from trdec.search.length import LengthLimits, Normalisation
-from trdec.search.protocols import SearchModel
-from trdec.search.walk import Constraint, Walk
+from trdec.search.beam import Hypothesis, Trail
+from trdec.search.frontiers import STEPS, Effects
+from trdec.search.limits import LengthLimits, Normalisation
+from trdec.search.state import Constraint, SearchModel, SearchState
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ def sample(
     """For each sentence its samples, best score first; `numbers` are the sentences' numbers, for the seed."""
     count = settings.samples
     bounds = settings.limits.bounds(source_lengths, effects)
-    walk = Walk.start(model, effects, source, source_lengths, bounds, constraints)
+    state = SearchState.start(model, effects, source, source_lengths, bounds, constraints)
     draws = _draws(settings, numbers, int(bounds.high[:, STEPS].max())).to(source.device)  # B K T
     found: list[list[Hypothesis]] = [[] for _ in source]
     trail = Trail()
@@ -70,16 +69,16 @@ def sample(
     live = torch.ones_like(rows, dtype=torch.bool)  # R
     kept: Tensor | None = None
     while bool(live.any()):
-        log_probs, walk = walk.step()
-        sentences = walk.sentences if kept is None else walk.sentences[kept]  # B
+        log_probs, state = state.step()
+        sentences = state.sentences if kept is None else state.sentences[kept]  # B
         log_probs = log_probs[rows]  # R A
         _require_choice(log_probs, live, [numbers[n] for n in sentences.tolist()])
         actions = _choose(log_probs, draws[sentences, :, len(trail)].flatten(), settings)  # R
         trail.append(rows, actions, log_probs.gather(1, actions.unsqueeze(1)).squeeze(1))
-        walk = walk.take(rows, actions, kept)
-        ended = live & walk.frontiers.finished  # R
+        state = state.take(rows, actions, kept)
+        ended = live & state.frontiers.finished  # R
         for row in ended.nonzero().squeeze(1).tolist():
-            found[int(walk.sentences[row // count])].append(_hypothesis(trail, walk, settings, row))
+            found[int(state.sentences[row // count])].append(_hypothesis(trail, state, settings, row))
         live = live & ~ended
         # Sentences all of whose samples have ended leave with the next step.
         staying = live.view(-1, count).any(dim=1)  # B
@@ -124,8 +123,8 @@ def _choose(log_probs: Tensor, drawn: Tensor, settings: SamplingSettings) -> Ten
     return actions.gather(1, place.minimum(last).clamp(min=0)).squeeze(1)
 
 
-def _hypothesis(trail: Trail, walk: Walk, settings: SamplingSettings, row: int) -> Hypothesis:
+def _hypothesis(trail: Trail, state: SearchState, settings: SamplingSettings, row: int) -> Hypothesis:
     actions, log_probs = trail.back(row)
     log_prob = math.fsum(log_probs)
-    score = settings.normalisation.score(log_prob, len(actions), int(walk.pieces_written[row]))
-    return Hypothesis(tuple(actions), tuple(log_probs), log_prob, score, bool(walk.cut_short[row]))
+    score = settings.normalisation.score(log_prob, len(actions), int(state.pieces_written[row]))
+    return Hypothesis(tuple(actions), tuple(log_probs), log_prob, score, bool(state.cut_short[row]))

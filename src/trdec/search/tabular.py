@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from trdec.targets.table import ActionTable
+from trdec.targets.target import ActionTable
 
-History = tuple[int, ...]
+ActionHistory = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class TabularMemory:
 class TabularState:
     """What each row wrote, and what had been written at each address."""
 
-    histories: tuple[History, ...]
+    histories: tuple[ActionHistory, ...]
     here: Tensor  # R
-    addresses: list[History]
+    addresses: list[ActionHistory]
 
     def select(self, rows: Tensor) -> TabularState:
         """These rows in this order."""
@@ -49,11 +49,11 @@ class TabularModel:
         self._seed = seed
         self._spread = spread
 
-    def log_probs(self, source: tuple[int, ...], history: History, symbol: int, parent: int) -> Tensor:
+    def log_probs(self, source: tuple[int, ...], history: ActionHistory, symbol: int, parent: int) -> Tensor:
         """A: the next action's log-probabilities; the parent is 1 + the step that opened the symbol, or 0."""
         return self._log_softmax([self._logits(source, history, symbol, parent)], torch.tensor([symbol]))[0]
 
-    def _logits(self, source: tuple[int, ...], history: History, symbol: int, parent: int) -> list[float]:
+    def _logits(self, source: tuple[int, ...], history: ActionHistory, symbol: int, parent: int) -> list[float]:
         draw = random.Random(hash((self._seed, source, history, symbol, parent))).random
         return [self._spread * (draw() + draw() - 1) for _ in range(self.num_actions)]
 

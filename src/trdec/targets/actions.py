@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trdec.grammar.rule import Rule
+from trdec.trees.grammar import Rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,9 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from trdec.errors import IllegalActionError
-from trdec.grammar.grammar import Grammar
-from trdec.grammar.rule import Rule
 from trdec.targets.actions import EOP, EOS, Action, ApplyRule, EmitWord, EndPhrase, EndSentence
 from trdec.trees import preterminals
+from trdec.trees.grammar import Grammar, Rule
 from trdec.trees.tree import PRE, ROOT, Nonterminal, Terminal, Tree
 
 BEGUN = "pre+"

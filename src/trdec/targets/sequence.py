@@ -1,4 +1,4 @@
-"""What seq2seq, CCG and LIN share: tokens in a row until `<eos>`, each of them legal anywhere."""
+"""Targets that write tokens in a row until `<eos>`: seq2seq, CCG and LIN."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple, Self
 
-from trdec.errors import IllegalActionError
+from trdec.errors import IllegalActionError, TreeShapeError
 from trdec.targets.actions import EOS, Action, ApplyRule, EmitMark, EmitWord, EndPhrase, EndSentence
-from trdec.trees.tree import Nonterminal
+from trdec.trees.builders import flat
+from trdec.trees.tree import ROOT, Nonterminal, Terminal, Tree, labels, words
 
 SENTENCE = "sentence"
 """The one symbol that is open in a sequence."""
@@ -84,3 +85,114 @@ class SequenceTarget:
     def replacement(action: Action) -> Sequence[str]:
         """The sentence stays open until EOS."""
         return () if isinstance(action, EndSentence) else (SENTENCE,)
+
+
+class Seq2SeqTarget(SequenceTarget):
+    """The words of a tree, without the tree."""
+
+    @staticmethod
+    def linearise(tree: Nonterminal) -> list[Action]:
+        """The words, then EOS."""
+        return [*map(EmitWord, words(tree)), EOS]
+
+    @staticmethod
+    def read(actions: Iterable[Action]) -> Nonterminal:
+        """The flat tree of the words."""
+        return flat([action.word for action in actions if isinstance(action, EmitWord)])
+
+
+class CcgTarget(SequenceTarget):
+    """A flat tree of tags as tag, word, tag, word; a segmented word's pieces follow its one tag."""
+
+    @staticmethod
+    def marks_of(tree: Nonterminal) -> list[str]:
+        """The marks that writing the tree needs."""
+        return [child.label for child in tree.children if isinstance(child, Nonterminal)]
+
+    @staticmethod
+    def linearise(tree: Nonterminal) -> list[Action]:
+        """Each tag before its words, then EOS."""
+        actions: list[Action] = []
+        for tagged in tree.children:
+            if isinstance(tagged, Terminal) or not all(isinstance(leaf, Terminal) for leaf in tagged.children):
+                raise TreeShapeError(
+                    f"expected a flat tree of supertags such as (ROOT (NP/N the) (N cat)), found {tree!r}. "
+                    "Give the system supertags, or choose another system for this treebank."
+                )
+            actions.append(EmitMark(tagged.label))
+            actions += [EmitWord(leaf.word) for leaf in tagged.children]  # type: ignore[union-attr]
+        return [*actions, EOS]
+
+    @staticmethod
+    def read(actions: Iterable[Action]) -> Nonterminal:
+        """The tree of any tokens: words go to the tag before them; tags without words say nothing."""
+        children: list[Tree] = []
+        tag: str | None = None
+        phrase: list[Tree] = []
+        for action in (*actions, EmitMark("")):  # one mark more, to close the last phrase
+            if isinstance(action, EmitWord):
+                phrase.append(Terminal(action.word))
+            elif isinstance(action, EmitMark):
+                if phrase:
+                    children += phrase if tag is None else [Nonterminal(tag, tuple(phrase))]
+                tag, phrase = action.mark, []
+        return Nonterminal(ROOT, tuple(children))
+
+
+class LinTarget(SequenceTarget):
+    """Brackets with their labels, opening and closing, among the words."""
+
+    @staticmethod
+    def marks_of(tree: Nonterminal) -> list[str]:
+        """The marks that writing the tree needs."""
+        return [mark for label in labels(tree) for mark in (f"({label}", f"){label}")]
+
+    @staticmethod
+    def linearise(tree: Nonterminal) -> list[Action]:
+        """The tree's brackets and words, then EOS."""
+        actions: list[Action] = []
+        stack: list[Tree | EmitMark] = [tree]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, Terminal):
+                actions.append(EmitWord(node.word))
+            elif isinstance(node, EmitMark):
+                actions.append(node)
+            else:
+                actions.append(EmitMark(f"({node.label}"))
+                stack.append(EmitMark(f"){node.label}"))
+                stack += node.children[::-1]
+        return [*actions, EOS]
+
+    @staticmethod
+    def read(actions: Iterable[Action]) -> Nonterminal:
+        """The tree of any tokens, all its words in order.
+
+        A model may write nonsense: a closing bracket closes the nearest open node of its label and all in
+        it, or says nothing if there is none; what is still open at the end is closed; a node without words
+        is left out; and what is not one tree under ROOT is put under one.
+        """
+        open_nodes: list[tuple[str, list[Tree]]] = [(ROOT, [])]
+
+        def close() -> None:
+            label, children = open_nodes.pop()
+            if children:
+                open_nodes[-1][1].append(Nonterminal(label, tuple(children)))
+
+        for action in actions:
+            if isinstance(action, EmitWord):
+                open_nodes[-1][1].append(Terminal(action.word))
+            elif isinstance(action, EmitMark):
+                bracket, label = action.mark[0], action.mark[1:]
+                if bracket == "(":
+                    open_nodes.append((label, []))
+                elif any(label == other for other, _ in open_nodes[1:]):
+                    while open_nodes[-1][0] != label:
+                        close()
+                    close()
+        while len(open_nodes) > 1:
+            close()
+        tops = open_nodes[0][1]
+        if len(tops) == 1 and isinstance(tops[0], Nonterminal) and tops[0].label == ROOT:
+            return tops[0]
+        return Nonterminal(ROOT, tuple(tops))

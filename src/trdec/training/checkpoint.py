@@ -15,18 +15,18 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
 from trdec.errors import CheckpointError, FileError
-from trdec.training.weights import read_tensors, synchronise, write_tensors
+from trdec.model.weights import average, check_file, read_tensors, synchronise, write_tensors
 
-FORMAT = "trdec checkpoint"
-VERSION = 1
+CHECKPOINT_FORMAT = "trdec checkpoint"
+CHECKPOINT_VERSION = 1
 STATE = "state.json"
 PREFIX = "update-"
 REFUSED = ".refused"
@@ -58,7 +58,12 @@ class Checkpoints:
                 f"{name}.safetensors": write_tensors(temporary / f"{name}.safetensors", tensors)
                 for name, tensors in checkpoint.tensors.items()
             }
-            content = {"format": FORMAT, "version": VERSION, "files": files, "state": checkpoint.state}
+            content = {
+                "format": CHECKPOINT_FORMAT,
+                "version": CHECKPOINT_VERSION,
+                "files": files,
+                "state": checkpoint.state,
+            }
             content["checksum"] = _checksum(content)
             with (temporary / STATE).open("w", encoding="utf-8") as stream:
                 json.dump(content, stream, indent=1)
@@ -145,11 +150,13 @@ def read_state(path: Path) -> dict[str, Any]:
         raise CheckpointError(f"{file}: cannot be read: {error.strerror or error}.") from error
     except ValueError as error:
         raise CheckpointError(f"{file}: expected JSON, found something else: {error}.") from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise CheckpointError(f"{file}: expected the format {FORMAT!r}, found something else: it is not trdec's.")
-    if content.get("version") != VERSION:
+    if not isinstance(content, dict) or content.get("format") != CHECKPOINT_FORMAT:
         raise CheckpointError(
-            f"{file}: expected version {VERSION}, found {content.get('version')!r}: it is another trdec's."
+            f"{file}: expected the format {CHECKPOINT_FORMAT!r}, found something else: it is not trdec's."
+        )
+    if content.get("version") != CHECKPOINT_VERSION:
+        raise CheckpointError(
+            f"{file}: expected version {CHECKPOINT_VERSION}, found {content.get('version')!r}: it is another trdec's."
         )
     if content.get("checksum") != _checksum(content):
         raise CheckpointError(f"{file}: its checksum is not the one recorded: the file is damaged.")
@@ -169,3 +176,84 @@ def read_checkpoint(path: Path) -> Checkpoint:
 def _checksum(content: Mapping[str, Any]) -> str:
     rest = {key: value for key, value in content.items() if key != "checksum"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode("utf-8")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Weights that were kept: after which update, how good (lower is better), in which file."""
+
+    update: int
+    score: float
+    file: str
+    sha256: str
+
+
+class BestWeights:
+    """The k best weights of a training, best first.
+
+    A file is deleted only by `clear`, once no checkpoint needs it: a training that is resumed from an older
+    checkpoint finds all that were the best then.
+    """
+
+    def __init__(self, folder: Path, size: int) -> None:
+        self.folder = folder
+        self.size = size
+        self.kept: tuple[Kept, ...] = ()
+
+    def offer(self, update: int, score: float, weights: Mapping[str, Tensor]) -> bool:
+        """Keep these weights if they are among the best; of equals, the earlier is better."""
+        if len(self.kept) >= self.size and score >= self.kept[-1].score:
+            return False
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / f"update-{update:08d}.safetensors"
+        new = Kept(update, score, path.name, write_tensors(path, weights))
+        self.kept = tuple(sorted((*self.kept, new), key=lambda kept: (kept.score, kept.update)))[: self.size]
+        return True
+
+    def best(self) -> dict[str, Tensor]:
+        """The best weights."""
+        return self._read(self.kept[0])
+
+    def mean(self) -> dict[str, Tensor]:
+        """The mean of all kept weights."""
+        return average([self._read(kept) for kept in sorted(self.kept, key=lambda kept: kept.update)])
+
+    def damaged(self, state: Sequence[Mapping[str, Any]]) -> list[tuple[Kept, str]]:
+        """Of a remembered state, those whose files are not what was written, and what is wrong with each."""
+        found = []
+        for kept in self._kept(state):
+            try:
+                check_file(self.folder / kept.file, kept.sha256)
+            except CheckpointError as error:
+                found.append((kept, str(error)))
+        return found
+
+    def drop(self, lost: Iterable[Kept]) -> None:
+        """Go on without these."""
+        gone = set(lost)
+        self.kept = tuple(kept for kept in self.kept if kept not in gone)
+
+    def _read(self, kept: Kept) -> dict[str, Tensor]:
+        return read_tensors(self.folder / kept.file, kept.sha256)
+
+    def clear(self, needed: Iterable[str]) -> None:
+        """Delete the files that are neither kept nor needed."""
+        if not self.folder.is_dir():
+            return
+        names = {kept.file for kept in self.kept} | set(needed)
+        for path in self.folder.glob("update-*.safetensors"):
+            if path.name not in names:
+                path.unlink()
+        for path in self.folder.glob(".update-*.tmp"):
+            path.unlink()
+
+    def state(self) -> list[dict[str, Any]]:
+        """What has to be remembered, as JSON."""
+        return [asdict(kept) for kept in self.kept]
+
+    def restore(self, state: Sequence[Mapping[str, Any]]) -> None:
+        """Go on from a remembered state."""
+        self.kept = self._kept(state)
+
+    def _kept(self, state: Sequence[Mapping[str, Any]]) -> tuple[Kept, ...]:
+        return tuple(Kept(**kept) for kept in state)[: self.size]

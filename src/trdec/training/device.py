@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from trdec.configuration.sections import TrainingConfiguration
 from trdec.errors import TrainingError
-from trdec.training.configuration import TrainingConfiguration
 
 
 def choose_device(configuration: TrainingConfiguration) -> torch.device:

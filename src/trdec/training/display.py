@@ -11,8 +11,8 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 
-from trdec.training.kinds import ALL
-from trdec.training.protocols import Row
+from trdec.training.interfaces import Row
+from trdec.training.metrics import ALL
 
 
 class Clock:

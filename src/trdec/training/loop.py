@@ -1,33 +1,88 @@
-"""The training loop: update, look at dev, keep the best, remember everything. It knows no model and no data by name."""
+"""Batches in the order of their epochs' plans, from any place on."""
 
 from __future__ import annotations
 
 import contextlib
 import math
+import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic
+from types import FrameType, TracebackType
+from typing import Any, Generic, Self
 
 import torch
+from numpy.typing import NDArray
 
+from trdec.configuration.sections import TrainingConfiguration
 from trdec.errors import CheckpointError, FileError, TrainingError, TrainingInterrupted
-from trdec.training.best import BestWeights
-from trdec.training.checkpoint import Checkpoint, Checkpoints
-from trdec.training.configuration import TrainingConfiguration
+from trdec.model.weights import set_weights, weights_of, write_tensors
+from trdec.training.checkpoint import BestWeights, Checkpoint, Checkpoints
 from trdec.training.device import autocast, random_state, set_random_state
-from trdec.training.evaluate import evaluate
-from trdec.training.interrupt import Interrupt
-from trdec.training.kinds import Kinds
-from trdec.training.log import JsonLines
-from trdec.training.optimiser import Optimiser
-from trdec.training.protocols import AnyBatch, Batches, Observer, Trainable
-from trdec.training.schedule import make_schedule
-from trdec.training.stopping import EarlyStopping
-from trdec.training.stream import Stream
-from trdec.training.weights import set_weights, weights_of, write_tensors
-from trdec.training.window import Window
+from trdec.training.interfaces import AnyBatch, Batches, Observer, Trainable
+from trdec.training.metrics import Kinds, Window, measure_dev
+from trdec.training.observers import JsonLines
+from trdec.training.optimiser import EarlyStopping, Optimiser, make_schedule
+
+
+class Stream(Generic[AnyBatch]):
+    """An endless row of batches; `epoch` and `position` say which is next."""
+
+    def __init__(self, batches: Batches[AnyBatch]) -> None:
+        self._batches = batches
+        self._planned: tuple[int, Sequence[NDArray[Any]]] | None = None
+        self.epoch = 0
+        self.position = 0
+
+    def take(self, count: int) -> list[AnyBatch]:
+        """The next batches."""
+        return [self._next() for _ in range(count)]
+
+    def _next(self) -> AnyBatch:
+        if self.position >= len(self._plan(self.epoch)):
+            self.epoch, self.position = self.epoch + 1, 0
+        numbers = self._plan(self.epoch)[self.position]
+        self.position += 1
+        return self._batches.batch(numbers)
+
+    def _plan(self, epoch: int) -> Sequence[NDArray[Any]]:
+        if self._planned is None or self._planned[0] != epoch:
+            plan = self._batches.plan(epoch)
+            if not len(plan):
+                raise TrainingError(
+                    "expected training examples, found none. Look at the report of the data: the filters "
+                    "may have left out every sentence."
+                )
+            self._planned = (epoch, plan)
+        return self._planned[1]
+
+
+class Interrupt:
+    """While this context lasts, a first SIGINT or SIGTERM is only noted; a second SIGINT ends at once."""
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def _note(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        if self.signal is not None and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self.signal = number
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
 
 LOG = "log.jsonl"
 WEIGHTS = "model.safetensors"
@@ -39,7 +94,7 @@ WORST = 1e30
 
 
 @dataclass(frozen=True)
-class Corpus(Generic[AnyBatch]):
+class TrainingCorpus(Generic[AnyBatch]):
     """What is trained on and measured on, the kind of every action, and a name for exactly these data."""
 
     train: Batches[AnyBatch]
@@ -66,7 +121,7 @@ class Loop(Generic[AnyBatch]):
     def __init__(
         self,
         model: Trainable[AnyBatch],
-        corpus: Corpus[AnyBatch],
+        corpus: TrainingCorpus[AnyBatch],
         configuration: TrainingConfiguration,
         directory: Path,
         observer: Observer,
@@ -213,7 +268,7 @@ class Loop(Generic[AnyBatch]):
     def _validate(self, counts: bool) -> None:
         began = time.perf_counter()
         context = autocast(self.device, self.configuration)
-        found = evaluate(self.model, self.corpus.dev, self.corpus.kinds, self.device, context)
+        found = measure_dev(self.model, self.corpus.dev, self.corpus.kinds, self.device, context)
         row: dict[str, Any] = {"event": "dev", "update": self.update, "epoch": self.stream.epoch, "loss": found.loss}
         row |= {"perplexity": found.sums.perplexities(), "sentences": found.sentences}
         loss = score = found.loss if math.isfinite(found.loss) else WORST

@@ -11,9 +11,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from trdec.errors import Place, TreeFormatError, TreeShapeError
-from trdec.text.lines import Line
-from trdec.trees.entry import Entry
-from trdec.trees.tree import ROOT, Nonterminal, Terminal, Tree
+from trdec.files import Line
+from trdec.trees.tree import ROOT, Entry, Nonterminal, Terminal, Tree
 
 FAILURES = ("SENTENCE_SKIPPED_OR_UNPARSABLE", "SENTENCE_SKIPPED", "PARSE_FAILED", "NULL", "None", "null")
 """Lines that parsers write in place of a tree they could not find."""

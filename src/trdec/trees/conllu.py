@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from trdec.errors import HeadsError, Place, TreeFormatError
-from trdec.text.lines import Line
+from trdec.files import Line
 from trdec.trees.dependency import from_heads, is_projective
-from trdec.trees.entry import Entry
+from trdec.trees.tree import Entry
 
 _COLUMNS = 10
 _SPACE = re.compile(r"[ \r\f\v]+")

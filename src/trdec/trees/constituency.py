@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from trdec.errors import TreeFormatError
-from trdec.text.lines import Line
+from trdec.files import Line
 from trdec.trees import brackets
-from trdec.trees.entry import Entry
-from trdec.trees.transform import rooted
-from trdec.trees.tree import ROOT, Nonterminal, Terminal, Tree, fold, splice
+from trdec.trees.transforms import rooted
+from trdec.trees.tree import ROOT, Entry, Nonterminal, Terminal, Tree, fold, splice
 
 TRACE = "-NONE-"
 """The tag of a leaf that stands for no word."""

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
 from trdec.errors import Place, TextFormatError, TreeFormatError
-from trdec.text.lines import Line, split_words
-from trdec.trees.entry import Entry
-from trdec.trees.tree import ROOT, Nonterminal, Terminal
+from trdec.files import Line, split_words
+from trdec.trees.tree import ROOT, Entry, Nonterminal, Terminal
 
 
 def from_tags(words: Sequence[str], tags: Sequence[str]) -> Nonterminal:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
+from trdec.errors import Place, TrdecError
+
 ROOT = "ROOT"
 """The label at the top of every tree that a target takes."""
 
@@ -157,3 +159,17 @@ def _unflatten(flat: tuple[str | int, ...]) -> Nonterminal:
     top = stack.pop()
     assert isinstance(top, Nonterminal)
     return top
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a treebank file holds for one sentence.
+
+    With neither tree nor error, the parser said that it found no tree. Errors are held, not raised, so that
+    a reader can go on to the next sentence; whoever wants to stop raises them.
+    """
+
+    place: Place
+    tree: Nonterminal | None
+    error: TrdecError | None = None
+    was_projective: bool = True

@@ -1,4 +1,4 @@
-"""Files of trees in any format, beside the sentences' own text where it is given."""
+"""Treebanks: trees read from files of any format, checked, and brought into the spelling of a text."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from itertools import zip_longest
 from pathlib import Path
 
 from trdec.errors import MisalignedTreeError, TextFormatError, TrdecError, TreeFormatError, UsageError
-from trdec.text.lines import Line, read_lines, split_words
+from trdec.files import Line, read_lines, split_words
 from trdec.trees import brackets, conllu, constituency, supertags
-from trdec.trees.entry import Entry
-from trdec.trees.transform import rooted
-from trdec.trees.tree import PRE, Nonterminal, Terminal, Tree, fold, preorder, words
+from trdec.trees.transforms import rooted
+from trdec.trees.tree import PRE, Entry, Nonterminal, Terminal, Tree, fold, preorder, words
 
 
 def _plain(lines: Iterable[Line]) -> Iterator[Entry]:

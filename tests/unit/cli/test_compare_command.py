@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from support.commands import run
+from support.degraded import degraded, invented
 from trdec.cli.compare import compare
 from trdec.evaluation.comparison import ComparisonOptions
 from trdec.evaluation.comparison import compare as compare_outputs
-from trdec.evaluation.markdown import comparison_markdown
-from trdec.evaluation.outputs import Output
-from unit.evaluation.degraded import degraded, invented
-from unit.search.commands import run
+from trdec.evaluation.report import comparison_markdown
+from trdec.evaluation.scores import Output
 
 REFERENCES = invented(25, longest=30)
 QUICK = ("--samples", 20, "--trials", 30, "--seed", 3)

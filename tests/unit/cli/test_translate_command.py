@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from support.commands import run
+from support.model_directory import trained
 from trdec.cli.translate import translate
-from unit.search.commands import run
-from unit.search.model_directory import trained
 
 
 @pytest.fixture(scope="module")

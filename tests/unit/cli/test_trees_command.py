@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from running import Run
+from support.running import Run
 
 TREE = "(ROOT (S (NP (DT The) (NN cat)) (VP (VBZ eats) (NP (NN fish))) (. .)))"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trdec.toy.generate import write_corpus
+from trdec.corpora.toy.generate import write_corpus
 
 Write = Callable[[str, Iterable[str]], Path]
 

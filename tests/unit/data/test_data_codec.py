@@ -10,18 +10,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from toy_corpora import configuration
 
+from support.toy_corpora import configuration
+from trdec.configuration.sections import CorpusConfiguration
 from trdec.data.codec import Codec
-from trdec.data.configuration import CorpusConfiguration
-from trdec.data.corpus import Corpus
+from trdec.data.corpus import NO_FILTERS, Corpus, Reader
 from trdec.data.prepare import Preparation, prepare
-from trdec.data.reader import NOTHING, Reader
 from trdec.data.report import LeftOut
-from trdec.data.side import Side
 from trdec.errors import StoredDataError, UnknownActionError
 from trdec.systems import SYSTEMS
-from trdec.text.subwords import Subwords
+from trdec.text import Side, Subwords
 from trdec.trees import preterminals
 from trdec.trees.tree import Nonterminal, words
 
@@ -45,7 +43,7 @@ def toy_prepared(toy: Path, tmp_path_factory: pytest.TempPathFactory) -> Prepare
 def sentences(codec: Codec, files: CorpusConfiguration) -> Iterator[tuple[list[str], list[Nonterminal]]]:
     """The target words of each pair and their trees, as training has them."""
     corpus = Corpus("train", files, codec.treebanks)
-    reader = Reader(corpus, codec.treebanks, codec.source_side, codec.target_side, NOTHING)
+    reader = Reader(corpus, codec.treebanks, codec.source_side, codec.target_side, NO_FILTERS)
     for pair in corpus.pairs():
         found = reader.words(pair)
         assert not isinstance(found, LeftOut)

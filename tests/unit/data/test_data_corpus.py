@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trdec.data.configuration import CorpusConfiguration
+from trdec.configuration.sections import CorpusConfiguration
 from trdec.data.corpus import Corpus
 from trdec.errors import EncodingError, FileError, TextFormatError, UsageError
 from trdec.systems import Treebank

@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from toy_corpora import configuration
 
+from support.toy_corpora import configuration
 from trdec.data.codec import Codec, system_called, treebanks_of
 from trdec.data.prepare import prepare
 from trdec.errors import StoredDataError, TreeShapeError, UsageError
 from trdec.trees.builders import BUILDERS
-from trdec.trees.own_builder import builder_called
+from trdec.trees.own_builders import builder_called
 
 HALVES = """\
 from trdec.trees.tree import Nonterminal, Terminal

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from toy_corpora import configuration, files
 
-from trdec.data.configuration import DataConfiguration, FilterConfiguration, SubwordConfiguration
+from support.toy_corpora import configuration, files
+from trdec.configuration.sections import DataConfiguration, FilterConfiguration, SubwordConfiguration
 from trdec.data.prepare import Preparation, prepare
 from trdec.data.workers import ordered_map
 from trdec.errors import FileError, StoredDataError, SubwordError, TreeShapeError, UsageError, WorkerError
-from trdec.text.subwords import Subwords
+from trdec.text import Subwords
 
 
 def contents(directory: Path) -> dict[str, bytes]:
@@ -140,8 +140,8 @@ def test_a_killed_run_leaves_nothing_half(toy: Path, tmp_path: Path) -> None:
     script = f"""
 import os, signal, sys
 from pathlib import Path
-sys.path.insert(0, {str(Path(__file__).parent)!r})
-from toy_corpora import configuration
+sys.path.insert(0, {str(Path(__file__).parents[2])!r})
+from support.toy_corpora import configuration
 from trdec.data.prepare import prepare
 
 def kill(task, done, total):
@@ -244,7 +244,7 @@ def test_a_preparation_of_another_version_is_refused(toy: Path, tmp_path: Path) 
 
 
 def test_preparing_needs_no_torch() -> None:
-    check = "import sys, trdec.data.prepare, trdec.data.shards; sys.exit('torch' in sys.modules)"
+    check = "import sys, trdec.data.prepare, trdec.data.workers; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
 
 

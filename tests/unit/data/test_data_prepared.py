@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trdec.data.prepared import ARRAYS, Example, Examples, Prepared, PreparedWriter
+from trdec.data.store import ARRAYS, Example, Examples, Prepared, PreparedWriter
 from trdec.errors import StoredDataError
 
 EXAMPLES = [

@@ -6,9 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
-from toy_corpora import configuration
 
-from trdec.data.configuration import CorpusConfiguration, DataConfiguration, FilterConfiguration, SubwordConfiguration
+from support.toy_corpora import configuration
+from trdec.configuration.sections import (
+    CorpusConfiguration,
+    DataConfiguration,
+    FilterConfiguration,
+    SubwordConfiguration,
+)
 from trdec.data.prepare import Preparation, prepare
 from trdec.data.report import Reason, Report
 from trdec.errors import NoExamplesError

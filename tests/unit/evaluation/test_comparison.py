@@ -9,13 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.degraded import degraded, invented
 from trdec.errors import TextFormatError, UsageError
-from trdec.evaluation.comparison import Comparison, ComparisonOptions, compare
-from trdec.evaluation.differences import most_different
-from trdec.evaluation.outputs import Output
-from trdec.evaluation.scores import score_texts, sentence_scores
+from trdec.evaluation.comparison import Comparison, ComparisonOptions, compare, most_different
+from trdec.evaluation.scores import Output, score_texts, sentence_scores
 from trdec.trees.brackets import parse
-from unit.evaluation.degraded import degraded, invented
 
 REFERENCES = invented(40, longest=35)
 FAST = ComparisonOptions(samples=20, trials=20, examples=3)

@@ -10,14 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.degraded import degraded, invented
 from trdec.evaluation import figures
 from trdec.evaluation.comparison import Comparison, ComparisonOptions, compare
-from trdec.evaluation.markdown import comparison_markdown, escaped, table_markdown
-from trdec.evaluation.outputs import Output
-from trdec.evaluation.page import Section, comparison_sections, page, table_html
+from trdec.evaluation.report import (
+    Section,
+    comparison_markdown,
+    comparison_sections,
+    escaped,
+    page,
+    table_html,
+    table_markdown,
+)
+from trdec.evaluation.scores import Output
 from trdec.evaluation.tables import Table
 from trdec.trees.brackets import parse
-from unit.evaluation.degraded import degraded, invented
 
 AWKWARD = "<b>|_x_ & $y$"
 REFERENCES = invented(30, longest=25)
@@ -101,7 +108,7 @@ def test_trees_have_a_table() -> None:
     assert "- y (0.0): (nothing)" in text
 
 
-@pytest.mark.parametrize("draw", [figures.gain_by_length, figures.length_differences])
+@pytest.mark.parametrize("draw", [figures.gain_by_length, figures.length_difference_figure])
 def test_a_picture_is_the_same_each_time_and_names_its_systems(draw: object) -> None:
     assert callable(draw)
     comparison = compared(AWKWARD)
@@ -131,11 +138,11 @@ def test_pictures_on_one_page_share_no_id() -> None:
     comparison = compared()
     ids = [
         set(re.findall(r'\bid="([^"]*)"', draw(comparison)))
-        for draw in (figures.gain_by_length, figures.length_differences)
+        for draw in (figures.gain_by_length, figures.length_difference_figure)
     ]
     assert ids[0]
     assert not ids[0] & ids[1]
-    for svg in (figures.gain_by_length(comparison), figures.length_differences(comparison)):
+    for svg in (figures.gain_by_length(comparison), figures.length_difference_figure(comparison)):
         used = set(re.findall(r'(?:url\(#|href="#)([^")]*)', svg))
         assert used <= set(re.findall(r'\bid="([^"]*)"', svg))
         assert used

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.degraded import degraded, invented
 from trdec.errors import UsageError
-from trdec.evaluation.lengths import bucket_bleu, length_buckets, length_differences
+from trdec.evaluation.comparison import bucket_bleu, length_buckets, length_differences
 from trdec.evaluation.scores import score_texts
-from unit.evaluation.degraded import degraded, invented
 
 sentences = st.lists(st.integers(0, 60).map(lambda length: " ".join(["word"] * length)), max_size=30)
 boundaries = st.sets(st.integers(1, 60), min_size=1, max_size=6).map(sorted)

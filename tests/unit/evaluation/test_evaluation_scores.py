@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.degraded import VOCABULARY, degraded, invented
 from trdec.errors import TextFormatError, UsageError
-from trdec.evaluation.evaluation import evaluate_texts
-from trdec.evaluation.scores import score_texts, sentence_scores
-from unit.evaluation.degraded import VOCABULARY, degraded, invented
+from trdec.evaluation.scores import evaluate_texts, score_texts, sentence_scores
 
 lines = st.lists(st.sampled_from(VOCABULARY), max_size=12).map(" ".join)
 pairs = st.lists(st.tuples(lines, lines.filter(bool)), min_size=1, max_size=8)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from trdec.errors import FileError, MisalignedTreeError, TextFormatError
-from trdec.evaluation.outputs import read_output, read_reference_trees, read_references, read_trees
+from trdec.evaluation.scores import read_output, read_reference_trees, read_references, read_trees
 from trdec.trees.brackets import parse
 
 

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.degraded import degraded, invented
 from trdec.errors import UsageError
-from trdec.evaluation.outputs import Output
-from trdec.evaluation.scores import bleu_metric
+from trdec.evaluation.scores import Output, bleu_metric
 from trdec.evaluation.significance import Paired, PairedTests, Significance, pair_seeds
-from unit.evaluation.degraded import degraded, invented
 from unit.evaluation.test_evaluation_scores import sacrebleu, write
 
 REFERENCES = invented(60)

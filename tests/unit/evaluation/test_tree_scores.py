@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-import strategies
+from support import strategies
 from trdec.errors import TextFormatError
-from trdec.evaluation.tree_scores import bracketing, score_trees
+from trdec.evaluation.trees import bracketing, score_trees
 from trdec.trees.brackets import parse
 from trdec.trees.tree import Nonterminal, Terminal, labels, words
 

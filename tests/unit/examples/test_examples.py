@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from unit.search.model_directory import trained
+from support.model_directory import trained
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from trdec.errors import ConfigError, FileError, UsageError
-from trdec.experiment.configuration import load_experiment
+from trdec.experiment.configuration import experiment_reference, load_experiment
 from trdec.experiment.plan import make_plan
-from trdec.experiment.reference import reference
 from trdec.systems import SYSTEMS
 
 REPOSITORY = Path(__file__).parents[3]
@@ -147,4 +146,4 @@ def test_there_are_recipes() -> None:
 
 def test_the_page_of_experiments_is_generated() -> None:
     written = (REPOSITORY / "docs" / "experiments.md").read_text(encoding="utf-8")
-    assert written == reference(), "run: python -m trdec.experiment.reference > docs/experiments.md"
+    assert written == experiment_reference(), "run: python -m trdec.experiment.configuration > docs/experiments.md"

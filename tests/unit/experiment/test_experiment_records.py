@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from trdec.errors import FileError
-from trdec.experiment import execute
+from trdec.experiment import run
 from trdec.experiment.configuration import load_experiment
-from trdec.experiment.facts import training_facts
+from trdec.experiment.display import PlainWatcher
 from trdec.experiment.plan import Plan, make_plan
-from trdec.experiment.records import Records
-from trdec.experiment.watch import PlainWatcher
-from trdec.training.log import JsonLines
+from trdec.experiment.run import Records, training_facts
+from trdec.training.observers import JsonLines
 
 RECIPE = """\
 system: seq2seq
@@ -140,9 +139,9 @@ def test_a_stage_whose_result_cannot_be_used_is_a_failure_of_its_run_alone(
     def damaged(run: object) -> None:  # noqa: ARG001
         raise FileError("the log is damaged")
 
-    monkeypatch.setattr(execute._Workshop, "_run", lambda *arguments: (0, tmp_path / "log"))  # noqa: ARG005
-    monkeypatch.setattr(execute, "training_facts", damaged)
-    failures = execute.execute(plan, 1, PlainWatcher(print))
+    monkeypatch.setattr(run._Workshop, "_run", lambda *arguments: (0, tmp_path / "log"))  # noqa: ARG005
+    monkeypatch.setattr(run, "training_facts", damaged)
+    failures = run.execute(plan, 1, PlainWatcher(print))
     assert [(failure.run.seed, failure.reason) for failure in failures] == [
         (1, "the log is damaged"),
         (2, "the log is damaged"),

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from trdec.data.batch import Batch
-from trdec.data.inventory import Inventory
-from trdec.model.configuration import ModelConfiguration
+from trdec.configuration.sections import ModelConfiguration
+from trdec.data.batch import Batch, Inventory
 from trdec.model.translation_model import TranslationModel
 
 torch.set_num_threads(1)

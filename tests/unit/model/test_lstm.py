@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from trdec.model.configuration import ModelConfiguration
+from trdec.configuration.sections import ModelConfiguration
 from trdec.model.encoder import Encoder
 from trdec.model.lstm_cell import LSTMCell
 from trdec.model.lstm_recurrence import LSTMRecurrence

@@ -7,18 +7,18 @@ from dataclasses import replace
 import pytest
 import torch
 
+from support.small_models import Tiny, small
 from trdec.errors import SearchError, UsageError
 from trdec.search.beam import BeamSettings, beam_search
 from trdec.search.constraints import ExactWords, Prefix, Skeleton
-from trdec.search.effects import STEPS, WORDS
 from trdec.search.ensemble import Ensemble
-from trdec.search.length import LengthLimits
+from trdec.search.frontiers import STEPS, WORDS
+from trdec.search.limits import LengthLimits
 from trdec.search.sampling import SamplingSettings, sample
 from trdec.search.tabular import TabularMemory, TabularModel, TabularState
 from trdec.targets.actions import ApplyRule, EmitWord
-from trdec.targets.table import ActionTable
+from trdec.targets.target import ActionTable
 from trdec.trees.tree import words
-from unit.search.small_models import Tiny, small
 
 SOURCE = torch.tensor([[1, 2, 3], [4, 0, 0]])
 LENGTHS = torch.tensor([3, 1])

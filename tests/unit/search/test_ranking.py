@@ -7,8 +7,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trdec.search import ranking
-from trdec.search.ranking import best_continuations
+from trdec.search import beam
+from trdec.search.beam import best_continuations
 
 
 @pytest.mark.parametrize("group", [2, 3, 16])
@@ -33,7 +33,7 @@ def test_the_best_are_those_that_sorting_gives(
     count = min(wanted, width * num_actions)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranking, "GROUP", group)
+        patch.setattr(beam, "GROUP", group)
         best, found_rows, actions = best_continuations(totals, log_probs, num_sentences, count)
 
     sums = (totals.unsqueeze(1) + log_probs).view(num_sentences, -1)

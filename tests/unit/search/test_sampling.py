@@ -7,12 +7,12 @@ from collections import Counter
 import pytest
 import torch
 
+from support.small_models import Tiny, small
 from trdec.errors import UsageError
 from trdec.search.beam import BeamSettings, beam_search
-from trdec.search.length import LengthLimits
+from trdec.search.limits import LengthLimits
 from trdec.search.sampling import SamplingSettings, _choose, sample
 from trdec.targets.target import replay
-from unit.search.small_models import Tiny, small
 
 SOURCE = torch.tensor([[1, 2, 3], [4, 0, 0]])
 LENGTHS = torch.tensor([3, 1])

@@ -7,11 +7,11 @@ import copy
 import pytest
 import torch
 
+from support.small_models import small
+from trdec.configuration.sections import OptimiserConfiguration
 from trdec.search.beam import BeamSettings, beam_search
-from trdec.search.length import LengthLimits
-from trdec.training.configuration import OptimiserConfiguration
+from trdec.search.limits import LengthLimits
 from trdec.training.optimiser import Optimiser
-from unit.search.small_models import small
 
 
 @pytest.mark.parametrize("system", ["trdec-binary", "seq2seq"])

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny_training import PowerCut, Recorder, make_loop, remains
 
+from support.tiny_training import PowerCut, Recorder, make_loop, remains
 from trdec.errors import CheckpointError
 from trdec.training.checkpoint import Checkpoint, Checkpoints, read_checkpoint
 

@@ -12,14 +12,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from tiny_training import make_loop
 
+from support.tiny_training import make_loop
 from trdec.errors import FileError, TrainingError
 from trdec.training.display import Clock, LiveDisplay, PlainDisplay
-from trdec.training.log import JsonLines
-from trdec.training.plot import LossPlot, draw_losses
-from trdec.training.protocols import Observers
-from trdec.training.tensorboard import TensorBoard
+from trdec.training.interfaces import Observers
+from trdec.training.observers import JsonLines, LossPlot, TensorBoard, draw_losses
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

@@ -13,12 +13,22 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from tiny_training import DEFAULTS, PowerCut, Recorder, TinyBatch, TinyBatches, TinyLoss, TinyModel, make_loop, remains
 
+from support.tiny_training import (
+    DEFAULTS,
+    PowerCut,
+    Recorder,
+    TinyBatch,
+    TinyBatches,
+    TinyLoss,
+    TinyModel,
+    make_loop,
+    remains,
+)
 from trdec.errors import CheckpointError, FileError, TrainingError, TrainingInterrupted
-from trdec.training.log import JsonLines
-from trdec.training.protocols import Observers
-from trdec.training.weights import set_weights, weights_of
+from trdec.model.weights import set_weights, weights_of
+from trdec.training.interfaces import Observers
+from trdec.training.observers import JsonLines
 
 
 def rows_without_time(directory: Path) -> list[dict[str, Any]]:
@@ -361,6 +371,6 @@ def test_bfloat16_trains_float32_weights(tmp_path: Path) -> None:
 
 
 def test_defaults_used_here_are_known_keys() -> None:
-    from trdec.training.configuration import TrainingConfiguration
+    from trdec.configuration.sections import TrainingConfiguration
 
     assert set(DEFAULTS) <= set(TrainingConfiguration.model_fields)

@@ -8,20 +8,17 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny_training import KINDS, TinyBatch, TinyBatches, TinyLoss, TinyModel
 from torch import nn
 
+from support.tiny_training import KINDS, TinyBatch, TinyBatches, TinyLoss, TinyModel
+from trdec.configuration.sections import OptimiserConfiguration, ScheduleConfiguration, TrainingConfiguration
 from trdec.errors import CheckpointError, TrainingError
-from trdec.training.best import BestWeights
-from trdec.training.configuration import OptimiserConfiguration, ScheduleConfiguration, TrainingConfiguration
+from trdec.model.weights import average, read_tensors, set_weights, weights_of, write_tensors
+from trdec.training.checkpoint import BestWeights
 from trdec.training.device import choose_device
-from trdec.training.evaluate import evaluate
-from trdec.training.kinds import Kinds
-from trdec.training.optimiser import Optimiser
-from trdec.training.schedule import make_schedule
-from trdec.training.stopping import EarlyStopping
-from trdec.training.stream import Stream
-from trdec.training.weights import average, read_tensors, set_weights, weights_of, write_tensors
+from trdec.training.loop import Stream
+from trdec.training.metrics import Kinds, measure_dev
+from trdec.training.optimiser import EarlyStopping, Optimiser, make_schedule
 
 
 def rates(updates: range, rate: float, **keys: object) -> list[float]:
@@ -136,7 +133,7 @@ def test_the_optimiser_refuses_anothers_moments() -> None:
 
 def test_dev_losses_by_kind_are_those_of_single_sentences() -> None:
     model, corpus = TinyModel(), TinyBatches(7, size=3)
-    found = evaluate(model, corpus, Kinds(KINDS))
+    found = measure_dev(model, corpus, Kinds(KINDS))
     sums: dict[str, float] = defaultdict(float)
     counts: dict[str, int] = defaultdict(int)
     model.eval()
@@ -158,10 +155,10 @@ def test_dev_losses_by_kind_are_those_of_single_sentences() -> None:
 def test_evaluating_leaves_randomness_and_dropout_as_they_were() -> None:
     model = TinyModel()
     before = torch.get_rng_state()
-    one = evaluate(model, TinyBatches(5), Kinds(KINDS))
+    one = measure_dev(model, TinyBatches(5), Kinds(KINDS))
     assert torch.equal(torch.get_rng_state(), before)
     assert model.training
-    assert evaluate(model, TinyBatches(5), Kinds(KINDS)).loss == one.loss
+    assert measure_dev(model, TinyBatches(5), Kinds(KINDS)).loss == one.loss
 
 
 class _Drawing(TinyModel):
@@ -176,7 +173,7 @@ def test_evaluating_uses_up_no_randomness_even_if_the_model_draws() -> None:
     """What a training draws next must not depend on how often it looked at dev."""
     model = _Drawing()
     before = torch.get_rng_state()
-    evaluate(model, TinyBatches(5), Kinds(KINDS))
+    measure_dev(model, TinyBatches(5), Kinds(KINDS))
     assert torch.equal(torch.get_rng_state(), before)
 
 

@@ -7,10 +7,9 @@ import re
 import pytest
 
 from trdec.errors import Place, TreeFormatError, TreeShapeError
-from trdec.text.lines import Line
+from trdec.files import Line
 from trdec.trees import brackets
-from trdec.trees.entry import Entry
-from trdec.trees.tree import Nonterminal, Terminal, words
+from trdec.trees.tree import Entry, Nonterminal, Terminal, words
 
 
 def _read(text: str) -> list[Entry]:

@@ -7,12 +7,11 @@ from xml.etree import ElementTree
 from hypothesis import given
 from rich.cells import cell_len
 
-import strategies
+from support import strategies
 from trdec.trees.brackets import parse
-from trdec.trees.branching import right_branching
-from trdec.trees.drawing import draw, outline, spread, spread_width
-from trdec.trees.svg import tree_svg
-from trdec.trees.transform import rooted
+from trdec.trees.builders import right_branching
+from trdec.trees.drawing import draw, outline, spread, spread_width, tree_svg
+from trdec.trees.transforms import rooted
 from trdec.trees.tree import Nonterminal, labels, words
 
 

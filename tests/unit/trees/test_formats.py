@@ -16,12 +16,11 @@ from trdec.errors import (
     TreeShapeError,
     UsageError,
 )
+from trdec.files import Line
 from trdec.targets.derivation import BEGUN, END
-from trdec.text.lines import Line
 from trdec.trees import brackets, conllu, constituency, supertags, treebank
 from trdec.trees.dependency import from_heads, to_heads
-from trdec.trees.entry import Entry
-from trdec.trees.tree import words
+from trdec.trees.tree import Entry, words
 
 
 def _lines(text: str, name: str = "x") -> list[Line]:

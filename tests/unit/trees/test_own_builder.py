@@ -12,10 +12,10 @@ from random import Random
 import pytest
 from hypothesis import given
 
-import strategies
+from support import strategies
 from trdec.errors import MisalignedTreeError, TrdecError, TreeShapeError, UsageError
 from trdec.trees.builders import BUILDERS
-from trdec.trees.own_builder import builder_called, is_own, own_file
+from trdec.trees.own_builders import builder_called, is_own, own_file
 from trdec.trees.tree import Nonterminal, words
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -77,7 +77,7 @@ def test_the_table_comes_first(name: str) -> None:
 
 @given(strategies.sentences())
 def test_every_builder_of_ones_own_keeps_the_words_under_root(sentence: list[str]) -> None:
-    tree = builder_called("trdec.trees.ternary:ternary")(sentence, Random(1))
+    tree = builder_called("trdec.trees.builders:ternary")(sentence, Random(1))
     assert (tree.label, words(tree)) == ("ROOT", sentence)
     assert tree == BUILDERS["ternary"](sentence, Random(1))
 

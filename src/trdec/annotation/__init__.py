@@ -1,1 +1,0 @@
-"""Trees for sentences that have none: parsers of other packages, and files of what they found."""

@@ -1,0 +1,205 @@
+"""A YAML file as a checked document: where each key stands, overrides, and what is wrong in it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import yaml
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from trdec.errors import ConfigError, FileError, Place
+
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Nested mappings, and the place of every key in them."""
+
+    name: str
+    content: dict[str, Any]
+    places: dict[Key, str]
+
+    def place(self, key: Key) -> str:
+        """Where this key was given, or the nearest key around it."""
+        while key and key not in self.places:
+            key = key[:-1]
+        return self.places.get(key, self.name)
+
+
+def read_document(path: Path) -> Document:
+    """The document in a file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read: {error.strerror}. Check the name and its permissions.") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: expected UTF-8, found the byte 0x{error.object[error.start]:02x}.") from error
+    try:
+        loader = yaml.SafeLoader(text)
+    except yaml.YAMLError as error:  # a character that YAML does not allow
+        raise ConfigError(f"{path}: this is not YAML: {error}.") from error
+    try:
+        node = loader.get_single_node()
+        content = {} if node is None else loader.construct_document(node)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise ConfigError(f"{Place(str(path), line)}: this is not YAML: {error.problem}.") from error
+    except (yaml.YAMLError, ValueError) as error:  # a date that is none is a ValueError
+        raise ConfigError(f"{path}: this is not YAML: {error}.") from error
+    finally:
+        loader.dispose()
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: expected keys with values, such as 'system: seq2seq', found {describe(content)}.")
+    places: dict[Key, str] = {}
+    if node is not None:
+        _note_places(node, (), str(path), places, ())
+    return Document(str(path), content, places)
+
+
+def _note_places(node: yaml.Node, key: Key, file: str, places: dict[Key, str], around: tuple[yaml.Node, ...]) -> None:
+    if not isinstance(node, yaml.MappingNode):
+        return
+    if any(node is other for other in around):
+        raise ConfigError(f"{places[key]}: the value of {'.'.join(key)!r} contains itself.")
+    for name, value in node.value:
+        inner = (*key, str(name.value))
+        place = str(Place(file, name.start_mark.line + 1))
+        if inner in places:
+            raise ConfigError(f"{place}: the key {'.'.join(inner)!r} was given before, at {places[inner]}.")
+        places[inner] = place
+        _note_places(value, inner, file, places, (*around, node))
+
+
+def apply_overrides(document: Document, overrides: Sequence[str]) -> Document:
+    """The document with the value of each `key=value` in place of its own."""
+    content, places = deepcopy(document.content), dict(document.places)
+    for override in overrides:
+        name, equals, text = override.partition("=")
+        if not equals or not all(name.split(".")):
+            raise ConfigError(f"{override!r}: expected key=value with a dotted key, such as model.hidden_size=256.")
+        try:
+            value = yaml.safe_load(text)
+        except (yaml.YAMLError, ValueError) as error:
+            raise ConfigError(f"{override!r}: expected a value as YAML writes it, found {text!r}.") from error
+        *outer, last = name.split(".")
+        mapping = content
+        for depth, part in enumerate(outer, start=1):
+            inner = mapping.setdefault(part, {})
+            if inner is None:
+                inner = mapping[part] = {}
+            if not isinstance(inner, dict):
+                owner = ".".join(outer[:depth])
+                raise ConfigError(f"{override!r}: {owner} is {describe(inner)} and has no keys ({document.name}).")
+            mapping = inner
+        mapping[last] = value
+        key = (*outer, last)
+        places = {other: place for other, place in places.items() if other[: len(key)] != key}
+        places[key] = repr(override)
+    return Document(document.name, content, places)
+
+
+_NAMES = {bool: "a truth value", int: "an integer", float: "a number", str: "a string", list: "a list"}
+
+
+def describe(value: Any) -> str:
+    """A value and what it is: `'large' (a string)`."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, dict):
+        return "keys with values"
+    return f"{value!r} ({_NAMES.get(type(value), type(value).__name__)})"
+
+
+_EXPECTED = {
+    "int": "an integer",
+    "float": "a number",
+    "bool": "true or false",
+    "string": "a string",
+    "path": "a path",
+    "tuple": "a list",
+    "list": "a list",
+    "model": "keys with values",
+    "dict": "keys with values",
+}
+
+
+def explain(error: ValidationError, document: Document, root: type[BaseModel]) -> Iterator[str]:
+    """A sentence for every mistake: where, what was expected, what was found."""
+    for details in error.errors():
+        key = tuple(str(part) for part in details["loc"] if not str(part).startswith("function-"))
+        # Of a union only the first alternative is spoken of, and its name is no key.
+        yield f"{document.place(key)}: {_mistake(details, key, root)}"
+
+
+def _mistake(details: ErrorDetails, key: Key, root: type[BaseModel]) -> str:
+    kind, found = details["type"], describe(details["input"])
+    name = ".".join(key)
+    if kind == "extra_forbidden":
+        return _unknown_key(key, root)
+    if kind == "missing":
+        return f"the key {name!r} is missing. {_description(key, root)}".rstrip()
+    if kind == "value_error":
+        prefix = "" if str(details["ctx"]["error"]).startswith(name) or not key else f"{name}: "
+        return f"{prefix}{details['ctx']['error']}"
+    if kind == "literal_error":
+        return f"{name}: expected one of {details['ctx']['expected']}, found {found}.{_close_choice(details)}"
+    if "ctx" in details and kind.startswith(("greater_than", "less_than")):
+        return f"{name}: {details['msg'].replace('Input should be', 'expected a number')}, found {found}."
+    expected = _EXPECTED.get(kind.split("_")[0])
+    return f"{name}: expected {expected}, found {found}." if expected else f"{name}: {details['msg']}, found {found}."
+
+
+def _unknown_key(key: Key, root: type[BaseModel]) -> str:
+    *outer, last = key
+    owner = model_at(tuple(outer), root)
+    names = list(owner.model_fields) if owner else []
+    where = ".".join(outer) or "the configuration"
+    if close := difflib.get_close_matches(last, names, n=1):
+        return f"{where} has no key {last!r}. Did you mean {close[0]!r}?"
+    everywhere = [name for name in dotted_names(root) if name.rpartition(".")[2] == last]
+    if everywhere:
+        return f"{where} has no key {last!r}. Did you mean {' or '.join(map(repr, everywhere))}?"
+    return f"{where} has no key {last!r}. It has {', '.join(names)}."
+
+
+def _description(key: Key, root: type[BaseModel]) -> str:
+    owner = model_at(key[:-1], root)
+    field = owner.model_fields.get(key[-1]) if owner else None
+    return (field.description or "") if field else ""
+
+
+def _close_choice(details: ErrorDetails) -> str:
+    choices = [part.strip("'\" ") for part in details["ctx"]["expected"].replace(" or ", ", ").split(", ")]
+    close = difflib.get_close_matches(str(details["input"]), choices, n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def model_in(annotation: Any) -> type[BaseModel] | None:
+    """The configuration class in an annotation, if there is one."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := model_in(part))), None)
+
+
+def model_at(key: Key, root: type[BaseModel]) -> type[BaseModel] | None:
+    """The configuration class that stands at a key."""
+    owner: type[BaseModel] | None = root
+    for part in key:
+        field = owner.model_fields.get(part) if owner else None
+        owner = model_in(field.annotation) if field else None
+    return owner
+
+
+def dotted_names(root: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    """Every key, dotted, those with keys of their own included."""
+    for name, field in root.model_fields.items():
+        yield f"{prefix}{name}"
+        if inner := model_in(field.annotation):
+            yield from dotted_names(inner, f"{prefix}{name}.")

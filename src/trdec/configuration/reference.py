@@ -1,0 +1,106 @@
+"""`docs/configuration.md`, written from the configuration classes: `python -m trdec.configuration.reference > FILE`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from trdec.configuration import FREE_KEYS, Configuration
+from trdec.configuration.document import model_in
+
+_HEAD = """\
+# Configuration
+
+`trdec train FILE.yaml [key=value ...]` trains what a YAML file describes. A file holds what differs from the defaults
+below, and needs only `system`, `output` and `data`; the recipes in `configs/` are examples. After it, any key can be
+given once more with dots: `system=trdec-dep model.hidden_size=256 training.schedule.kind=cosine`.
+
+* Paths in `data` are relative to `folder`; `folder` and `output` are relative to the current directory.
+* The defaults are the released script behind the paper's or-en results.
+* The configuration with every key is written to `config.yaml` in the model directory. Running the same command again
+  goes on with that training. Paths and keys marked ↻ may be changed then (data are known by their content); any other
+  change is refused, because it would be another experiment. (With `training.schedule.kind: cosine`,
+  `training.max_updates` is such a change, unless `training.schedule.decay_updates` is set.)
+
+This page is generated: `python -m trdec.configuration.reference > docs/configuration.md`.
+"""
+
+
+def configuration_reference() -> str:
+    """The whole page."""
+    return "\n".join([_HEAD, *section(Configuration, "", "The configuration")])
+
+
+def section(model: type[BaseModel], prefix: str, title: str) -> Iterator[str]:
+    """The lines of a table of all keys of a class, and of the classes inside it."""
+    yield f"## {title}\n"
+    yield f"{(model.__doc__ or '').strip()}\n"
+    yield "| key | type | default | meaning |"
+    yield "|---|---|---|---|"
+    inner: list[tuple[str, type[BaseModel]]] = []
+    for name, field in model.model_fields.items():
+        key = f"{prefix}{name}"
+        nested = model_in(field.annotation)
+        if nested:  # of a mapping, any name stands before the keys
+            inner.append((f"{key}.NAME" if get_origin(field.annotation) is dict else key, nested))
+        kind = f"[keys](#{inner[-1][0].replace('.', '').lower()})" if nested else _limited(field)
+        default = "see there" if nested and not field.is_required() else _default(field)
+        mark = " ↻" if key in FREE_KEYS else ""
+        yield f"| `{key}`{mark} | {kind} | {default} | {(field.description or '').replace('|', chr(92) + '|')} |"
+    yield ""
+    for key, nested in inner:
+        yield from section(nested, f"{key}.", key)
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    value = field.get_default()
+    if value is None or value is PydanticUndefined:
+        return "`null`"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    return f"`[{', '.join(map(str, value))}]`" if isinstance(value, tuple) else f"`{value}`"
+
+
+def _limited(field: FieldInfo) -> str:
+    bounds = [*_bounds(field.metadata)]
+    return ", ".join([_kind(field.annotation), *bounds])
+
+
+def _bounds(metadata: list[Any]) -> Iterator[str]:
+    for limit in metadata:
+        for name, sign in (("gt", ">"), ("ge", "≥"), ("lt", "<"), ("le", "≤")):
+            if (value := getattr(limit, name, None)) is not None:
+                yield f"{sign} {value}"
+
+
+def _kind(annotation: Any) -> str:
+    names = {int: "integer", float: "number", str: "string", bool: "true, false", Path: "path", NoneType: "null"}
+    origin = get_origin(annotation)
+    if origin is Literal:
+        return ", ".join(f"`{choice}`" for choice in get_args(annotation))
+    if origin is Annotated:
+        inner, *metadata = get_args(annotation)
+        bounds = [limit for part in metadata for limit in _bounds(getattr(part, "metadata", [part]))]
+        return ", ".join([_kind(inner), *bounds])
+    if origin in (Union, UnionType):
+        return " or ".join(_kind(part) for part in get_args(annotation))
+    if origin is dict:
+        return "keys with values"
+    if origin is tuple:
+        return f"list of {_kind(get_args(annotation)[0])}"
+    if hasattr(annotation, "__value__"):
+        return _kind(annotation.__value__)
+    return names.get(annotation, getattr(annotation, "__name__", str(annotation)))
+
+
+if __name__ == "__main__":
+    sys.stdout.write(configuration_reference())

@@ -1,0 +1,1 @@
+"""Public corpora, parsers that add trees to a corpus, and the toy language."""

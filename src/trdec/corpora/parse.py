@@ -1,0 +1,210 @@
+"""A corpus parsed sentence by sentence into files of trees; an interrupted run is resumed."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+from trdec.corpora.parsers import Parser, ParserChoice
+from trdec.errors import AnnotationError, FileError, UsageError
+from trdec.files import STANDARD, Line, read_lines, writing
+from trdec.trees import treebank
+from trdec.trees.tree import words
+
+
+class Work:
+    """The entries so far, in a file beside the output, and a note of which sentences they belong to.
+
+    Entries are written first and noted afterwards. What stands after the noted length is half a batch that a
+    kill left behind, and is cut off. The note holds a digest of the sentences, not of the file's bytes, so
+    that sentences may still be added at the end.
+    """
+
+    def __init__(self, output: Path, stream: IO[bytes], settings: Mapping[str, Any]) -> None:
+        self.output = output
+        self.path = unfinished(output)
+        self.sentences = 0
+        self._note = note(output)
+        self._stream = stream
+        self._settings = dict(settings)
+        self._digest = blake2b(digest_size=16)
+
+    def resume(self, lines: Iterator[Line]) -> None:
+        """Take from the lines those whose entries are there; AnnotationError if they are not the same lines."""
+        noted = self._noted()
+        if noted is None:
+            self._stream.truncate(0)
+            return
+        for name, setting in self._settings.items():
+            if noted["settings"].get(name) != setting:
+                raise AnnotationError(
+                    f"{self.path}: was begun with the {name} {noted['settings'].get(name)!r}, not {setting!r}. "
+                    f"{_advice(self.path)}"
+                )
+        length = self._stream.seek(0, os.SEEK_END)
+        if length < noted["bytes"]:
+            raise AnnotationError(
+                f"{self.path}: expected at least {noted['bytes']} bytes, found {length}. {_advice(self.path)}"
+            )
+        for line in islice(lines, noted["sentences"]):
+            self._count(line)
+        if self._digest.hexdigest() != noted["digest"]:
+            raise AnnotationError(
+                f"{self.path}: holds the trees of {noted['sentences']} sentences, but these are not the first "
+                f"{noted['sentences']} lines of the input any more: it was changed. {_advice(self.path)}"
+            )
+        self._stream.truncate(noted["bytes"])
+        self._stream.seek(0, os.SEEK_END)
+
+    def add(self, lines: Sequence[Line], entries: Sequence[str]) -> None:
+        """Add the entries of the next lines; afterwards a kill cannot lose them."""
+        for line in lines:
+            self._count(line)
+        with _writing(self.path):
+            self._stream.write("".join(entries).encode())
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+            content = {
+                "settings": self._settings,
+                "sentences": self.sentences,
+                "digest": self._digest.hexdigest(),
+                "bytes": self._stream.tell(),
+            }
+            new = self._note.with_name(f"{self._note.name}.new")
+            new.write_text(json.dumps(content, ensure_ascii=False) + "\n", encoding="utf-8")
+            new.replace(self._note)
+
+    def finish(self) -> None:
+        """Give the file its name. Until then nothing at that name is touched."""
+        with _writing(self.output):
+            self.path.replace(self.output)
+            self._note.unlink(missing_ok=True)
+
+    def _noted(self) -> dict[str, Any] | None:
+        try:
+            content: dict[str, Any] = json.loads(self._note.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            raise AnnotationError(f"{self._note}: cannot be read: {error}. {_advice(self.path)}") from error
+        return content
+
+    def _count(self, line: Line) -> None:
+        self.sentences += 1
+        self._digest.update(f"{line.text}\n".encode())
+
+
+def unfinished(output: Path) -> Path:
+    """Where the entries stand until they are complete."""
+    return output.with_name(f"{output.name}.unfinished")
+
+
+def note(output: Path) -> Path:
+    """Where it is noted which sentences those are."""
+    return output.with_name(f"{output.name}.unfinished.json")
+
+
+def forget(output: Path) -> None:
+    """Throw away what is unfinished."""
+    with _writing(output):
+        note(output).unlink(missing_ok=True)  # first: entries without a note count for nothing
+        unfinished(output).unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def working(output: Path, settings: Mapping[str, Any]) -> Iterator[Work]:
+    """The work on a file, which no other process may do at the same time."""
+    path = unfinished(output)
+    with _writing(path):
+        opened = path.open("ab")
+    with opened as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise AnnotationError(
+                f"{path}: another process is parsing to this file. Wait for it, or choose another output."
+            ) from error
+        yield Work(output, stream, settings)
+
+
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written: {error.strerror}.") from error
+
+
+def _advice(path: Path) -> str:
+    return f"Run the command as it was, or begin again with --restart, which throws {path.name} away."
+
+
+ParsingProgress = Callable[[int], None]
+"""Told how many sentences are done, first those that an earlier run did."""
+
+
+def check_files(source: Path, output: Path, restart: bool) -> None:
+    """Raise an error if the files cannot be what they are asked to be, before a model is loaded for nothing."""
+    if STANDARD in (str(source), str(output)):
+        raise UsageError("a parse that can be resumed needs files with names, not '-'. Name the input and --output.")
+    next(read_lines(source), None)
+    if output.exists() and output.samefile(source):
+        raise UsageError(f"{output}: is the input itself. Choose another --output.")
+    if output.exists() and not restart:
+        raise UsageError(f"{output}: is there already. Choose another --output, or parse again with --restart.")
+
+
+def annotate(
+    parser: Parser,
+    choice: ParserChoice,
+    source: Path,
+    output: Path,
+    text: Path | None,
+    batch: int,
+    progress: ParsingProgress,
+) -> int:
+    """Write the entry of each line, going on after those that an earlier run wrote; return how many there are.
+
+    With `text`, the words of each entry are written there, a sentence a line.
+    """
+    # Batches begin at the same lines in every run, so that rounding is the same too.
+    settings = {**asdict(choice), "parser": parser.identity, "batch": batch}
+    lines = read_lines(source)
+    with working(output, settings) as work:
+        work.resume(lines)
+        progress(work.sentences)
+        while part := list(islice(lines, batch)):
+            work.add(part, _entries(parser, part))
+            progress(work.sentences)
+        if text is not None:
+            _write_words(parser.format_name, work.path, text)
+        work.finish()
+        return work.sentences
+
+
+def restart(output: Path) -> None:
+    """Forget what an earlier run left unfinished; a finished file stays until another is."""
+    forget(output)
+
+
+def _entries(parser: Parser, lines: Sequence[Line]) -> list[str]:
+    """The entry of each line; a line of white space has no tree."""
+    sentences = [line.text for line in lines if line.text.split()]
+    parsed: Iterator[str] = iter(parser.parse(sentences) if sentences else ())
+    return [next(parsed) if line.text.split() else parser.without_tree for line in lines]
+
+
+def _write_words(format_name: str, trees: Path, text: Path) -> None:
+    with writing(text) as stream:
+        for entry in treebank.read(format_name, trees):
+            if entry.error is not None:
+                raise entry.error
+            stream.write(" ".join(words(entry.tree) if entry.tree else ()) + "\n")

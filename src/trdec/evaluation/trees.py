@@ -1,0 +1,163 @@
+"""What a system's trees are like, and how far they agree with reference trees."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trdec.errors import TextFormatError
+from trdec.files import split_words
+from trdec.trees.tree import Nonterminal, Terminal, Tree, depth, labels, words
+
+Bracket = tuple[str, int, int]
+"""A node's label, its first word, and the word after its last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Brackets of two treebanks over the same words, counted over all sentences."""
+
+    matched: int
+    found: int
+    expected: int
+
+    @property
+    def precision(self) -> float:
+        """The share of the brackets found that were expected; 1 if none was found."""
+        return self.matched / self.found if self.found else 1.0
+
+    @property
+    def recall(self) -> float:
+        """The share of the brackets expected that were found; 1 if none was expected."""
+        return self.matched / self.expected if self.expected else 1.0
+
+    @property
+    def f1(self) -> float:
+        """F1 = 2 matched / (found + expected); two treebanks without brackets agree."""
+        both = self.found + self.expected
+        return 2 * self.matched / both if both else 1.0
+
+    def to_json(self) -> dict[str, Any]:
+        """The counts and what follows from them, as JSON has them."""
+        counts = {"matched": self.matched, "found": self.found, "expected": self.expected}
+        return {**counts, "precision": self.precision, "recall": self.recall, "f1": self.f1}
+
+
+@dataclass(frozen=True, slots=True)
+class TreeScores:
+    """Figures over the trees of one or several outputs."""
+
+    sentences: int
+    trees: int
+    """Sentences that have a tree at all."""
+    well_formed: int
+    """Sentences whose tree has exactly the words of the translation."""
+    mean_depth: float | None
+    mean_nodes: float | None
+    """Nonterminals a tree, ROOT among them."""
+    comparable: int | None = None
+    """Sentences whose tree has the words of the reference tree: only their spans mean the same."""
+    labelled: Agreement | None = None
+    unlabelled: Agreement | None = None
+
+    @property
+    def well_formed_share(self) -> float:
+        """Well-formed sentences among all sentences."""
+        return self.well_formed / self.sentences
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures as JSON has them."""
+        return {
+            "sentences": self.sentences,
+            "trees": self.trees,
+            "well_formed": self.well_formed,
+            "well_formed_share": self.well_formed_share,
+            "mean_depth": self.mean_depth,
+            "mean_nodes": self.mean_nodes,
+            "comparable": self.comparable,
+            "labelled": self.labelled.to_json() if self.labelled else None,
+            "unlabelled": self.unlabelled.to_json() if self.unlabelled else None,
+        }
+
+
+def score_trees(
+    trees: Sequence[Nonterminal | None],
+    hypotheses: Sequence[str],
+    reference_trees: Sequence[Nonterminal | None] | None = None,
+) -> TreeScores:
+    """The figures of an output's trees; agreement only where reference trees are given and some have the same words."""
+    if not trees or len(trees) != len(hypotheses):
+        raise TextFormatError(
+            f"expected a tree for each hypothesis, found {len(trees)} trees and {len(hypotheses)} hypotheses."
+        )
+    there = [tree for tree in trees if tree is not None]
+    well_formed = sum(
+        "".join(split_words(hypothesis)) == ("" if tree is None else "".join(words(tree)))
+        for tree, hypothesis in zip(trees, hypotheses, strict=True)
+    )
+    comparable, labelled, unlabelled = None, None, None
+    if reference_trees is not None:
+        if len(reference_trees) != len(trees):
+            raise TextFormatError(
+                f"expected a reference tree for each tree, found {len(reference_trees)} reference trees and "
+                f"{len(trees)} trees."
+            )
+        pairs = list(_comparable(trees, reference_trees))
+        comparable = len(pairs)
+        if pairs:
+            spans = [(bracketing(tree), bracketing(reference)) for tree, reference in pairs]
+            labelled = _agreement(spans)
+            unlabelled = _agreement([(_without_labels(found), _without_labels(expected)) for found, expected in spans])
+    return TreeScores(
+        sentences=len(trees),
+        trees=len(there),
+        well_formed=well_formed,
+        mean_depth=sum(map(depth, there)) / len(there) if there else None,
+        mean_nodes=sum(sum(1 for _ in labels(tree)) for tree in there) / len(there) if there else None,
+        comparable=comparable,
+        labelled=labelled,
+        unlabelled=unlabelled,
+    )
+
+
+def bracketing(tree: Nonterminal) -> Counter[Bracket]:
+    """The brackets of a tree without its top, which every tree has alike; a bracket may occur more than once."""
+    found: Counter[Bracket] = Counter()
+    position = 0
+    stack: list[Tree | tuple[str, int]] = list(reversed(tree.children))  # a tuple: a bracket that ends here
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Terminal):
+            position += 1
+        elif isinstance(item, Nonterminal):
+            stack.append((item.label, position))
+            stack.extend(reversed(item.children))
+        else:
+            label, start = item
+            found[label, start, position] += 1
+    return found
+
+
+def _comparable(
+    trees: Sequence[Nonterminal | None], references: Sequence[Nonterminal | None]
+) -> Iterator[tuple[Nonterminal, Nonterminal]]:
+    for tree, reference in zip(trees, references, strict=True):
+        if tree is not None and reference is not None and words(tree) == words(reference):
+            yield tree, reference
+
+
+def _without_labels(brackets: Counter[Bracket]) -> Counter[Bracket]:
+    spans: Counter[Bracket] = Counter()
+    for (_, start, end), count in brackets.items():
+        spans["", start, end] += count
+    return spans
+
+
+def _agreement(pairs: Sequence[tuple[Counter[Bracket], Counter[Bracket]]]) -> Agreement:
+    return Agreement(
+        matched=sum((found & expected).total() for found, expected in pairs),
+        found=sum(found.total() for found, _ in pairs),
+        expected=sum(expected.total() for _, expected in pairs),
+    )

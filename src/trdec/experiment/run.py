@@ -1,0 +1,267 @@
+"""The runs of an experiment: each stage is a process, finished when its record is written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import platform
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol
+
+from trdec import __version__
+from trdec.errors import FileError, TrdecError
+from trdec.experiment.plan import STAGES, Plan, Run, Stage
+from trdec.files import read_lines, writing
+from trdec.training.observers import JsonLines
+
+
+class Records:
+    """What is known of the stages of a plan's runs."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._checksums: dict[Path, str] = {}
+
+    def finished(self, run: Run, stage: Stage) -> dict[str, Any] | None:
+        """The record of a stage, if there is one and everything that it depends on is as it was."""
+        path = self._path(run, stage)
+        if not path.exists() or not run.result(stage).exists():
+            return None
+        try:
+            record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise FileError(f"{path}: expected the record of a finished run, as JSON. Remove the file.") from error
+        return record if record.get("depends_on") == self._depends_on(run, stage) else None
+
+    def finish(self, run: Run, stage: Stage, facts: Mapping[str, Any]) -> None:
+        """Write that a stage is done, with what is to be remembered of it."""
+        with writing(self._path(run, stage)) as stream:
+            json.dump({**facts, "depends_on": self._depends_on(run, stage)}, stream, indent=2, ensure_ascii=False)
+            stream.write("\n")
+
+    def _path(self, run: Run, stage: Stage) -> Path:
+        return run.directory / f"{stage}.json"
+
+    def _depends_on(self, run: Run, stage: Stage) -> dict[str, Any]:
+        files = {os.path.relpath(path, self._plan.folder): self._checksum(path) for path in self._plan.files(run)}
+        before = {} if stage == "train" else {"model": self._checksum(run.result("train"))}
+        return {**run.depends_on(stage), "files": files, **before}
+
+    def _checksum(self, path: Path) -> str:
+        if not path.exists():
+            return "missing"
+        if path.suffix == ".safetensors":  # it changes while the experiment runs
+            return _sha256(path)
+        if path not in self._checksums:
+            self._checksums[path] = _sha256(path)
+        return self._checksums[path]
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read: {error.strerror}. Check the name and its permissions.") from error
+
+
+PACKAGES = ("numpy", "sacrebleu", "sentencepiece", "torch")
+
+
+def training_facts(run: Run) -> dict[str, Any]:
+    """The course of a training, from its log."""
+    model = run.directory / "model"
+    rows = list(JsonLines(model / "log.jsonl").rows())
+    train = [row for row in rows if row["event"] == "train"]
+    dev = [row for row in rows if row["event"] == "dev"]
+    by_bleu = run.training.training.metric == "bleu"
+    best = min(dev, key=lambda row: -row["bleu"] if by_bleu else _loss(row))
+    return {
+        "updates": dev[-1]["update"],
+        "sentences": sum(row["sentences"] for row in train),
+        "actions": sum(row["actions"] for row in train),
+        "seconds": dev[-1]["seconds"],
+        "parameters": parameters(model / "model.safetensors"),
+        "best_update": best["update"],
+        "dev_perplexity": best["perplexity"],
+        "curve": [{"update": row["update"], "perplexity": row["perplexity"]} for row in dev],
+        "versions": versions(),
+    }
+
+
+def _loss(row: dict[str, Any]) -> float:
+    return math.inf if row["loss"] is None else row["loss"]
+
+
+def translation_facts(run: Run, seconds: float) -> dict[str, Any]:
+    """How many lines were translated, and in what time."""
+    return {"sentences": sum(1 for _ in read_lines(run.translations)), "seconds": round(seconds, 1)}
+
+
+def parameters(weights: Path) -> int:
+    """How many numbers a file of weights holds."""
+    from safetensors import safe_open
+
+    total = 0
+    with safe_open(weights, framework="numpy") as tensors:
+        for name in tensors.keys():  # noqa: SIM118  (it is no mapping)
+            size = 1
+            for length in tensors.get_slice(name).get_shape():
+                size *= length
+            total += size
+    return total
+
+
+def versions() -> dict[str, str]:
+    """What the numbers were made with."""
+    system = {"trdec": __version__, "python": platform.python_version(), "system": platform.platform(terse=True)}
+    return system | {name: version(name) for name in PACKAGES}
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentProgress:
+    """So many of so many updates, or lines."""
+
+    done: int
+    total: int
+
+
+def progress(run: Run, stage: Stage, lines: int) -> ExperimentProgress:
+    """How far a stage is; `lines` are to be translated."""
+    if stage == "train":
+        row = JsonLines(run.directory / "model" / "log.jsonl").last()
+        return ExperimentProgress(row["update"] if row else 0, run.training.training.max_updates)
+    path = run.translations
+    return ExperimentProgress(path.read_bytes().count(b"\n") if path.exists() else 0, lines)
+
+
+LAST_LINES = 5
+"""How much of a failed stage's log is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A stage that ended with an error, so that its run has no result."""
+
+    run: Run
+    stage: Stage
+    reason: str
+    log: Path
+
+
+class Watcher(Protocol):
+    """Is told what happens, from several threads."""
+
+    def skipped(self, run: Run, stage: Stage) -> None:
+        """The stage was finished before."""
+
+    def started(self, run: Run, stage: Stage) -> None:
+        """The stage begins, or goes on."""
+
+    def finished(self, run: Run, stage: Stage, facts: dict[str, Any]) -> None:
+        """The stage is done."""
+
+    def failed(self, failure: Failure) -> None:
+        """The stage ended with an error."""
+
+
+def execute(plan: Plan, jobs: int, watcher: Watcher) -> list[Failure]:
+    """Finish all runs, `jobs` at a time; what was finished before is not done again."""
+    workshop = _Workshop(Records(plan), watcher)
+    failures: list[Failure] = []
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            for future in as_completed([pool.submit(workshop.finish, run) for run in plan.schedule]):
+                if failure := future.result():
+                    failures.append(failure)
+        except BaseException:
+            workshop.close()
+            pool.shutdown(cancel_futures=True)
+            raise
+    return sorted(failures, key=lambda failure: plan.runs.index(failure.run))
+
+
+class _Workshop:
+    """Runs stages, and can be closed while they run: a training then writes a checkpoint before it ends."""
+
+    def __init__(self, records: Records, watcher: Watcher) -> None:
+        self._records = records
+        self._watcher = watcher
+        self._guard = threading.Lock()
+        self._processes: set[subprocess.Popen[bytes]] = set()
+        self._closed = False
+
+    def finish(self, run: Run) -> Failure | None:
+        """Do all stages of a run that are not done."""
+        run.directory.mkdir(parents=True, exist_ok=True)
+        for stage in STAGES:
+            if self._closed:
+                return None
+            if self._records.finished(run, stage) is not None:
+                self._watcher.skipped(run, stage)
+                continue
+            self._watcher.started(run, stage)
+            began = time.monotonic()
+            status, log = self._run(run, stage)
+            if self._closed:
+                return None
+            reason = _reason(log, status) if status else None
+            if reason is None:
+                try:
+                    seconds = time.monotonic() - began
+                    facts = training_facts(run) if stage == "train" else translation_facts(run, seconds)
+                    self._records.finish(run, stage, facts)
+                except (TrdecError, OSError) as error:
+                    reason = str(error)
+            if reason is not None:
+                failure = Failure(run, stage, reason, log)
+                self._watcher.failed(failure)
+                return failure
+            self._watcher.finished(run, stage, facts)
+        return None
+
+    def _run(self, run: Run, stage: Stage) -> tuple[int, Path]:
+        log = run.directory / f"{stage}.log"
+        command = [sys.executable, "-m", "trdec.cli.child", str(run.directory / ".lock"), *run.commands[stage]]
+        environment = os.environ | {"OMP_NUM_THREADS": "1"}
+        with log.open("wb") as stream:
+            with self._guard:
+                if self._closed:
+                    return 0, log
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=stream,
+                    stderr=stream,
+                    env=environment,
+                    start_new_session=True,  # Ctrl-C reaches the experiment alone, which then ends its processes
+                )
+                self._processes.add(process)
+            status = process.wait()
+        with self._guard:
+            self._processes.discard(process)
+        assert process.stdin is not None
+        process.stdin.close()
+        return status, log
+
+    def close(self) -> None:
+        """End all processes, in the way that lets trainings write a checkpoint."""
+        with self._guard:
+            self._closed = True
+            for process in self._processes:
+                process.terminate()
+
+
+def _reason(log: Path, status: int) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-LAST_LINES:]
+    return "\n".join(lines) or f"it ended with status {status} and said nothing."

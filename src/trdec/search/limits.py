@@ -1,0 +1,133 @@
+"""How long a derivation may be, and how its length counts in its score."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from trdec.errors import UsageError
+from trdec.search.frontiers import PIECES, STEPS, WORDS, Effects
+
+NO_LIMIT = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class Normalisation:
+    """score = log-probability / length ** power, where length counts actions, or words (subwords) alone.
+
+    Power 0 compares probabilities themselves, which favours the short; 1, the default, is what the paper's
+    released code does.
+    """
+
+    power: float = 1.0
+    unit: Literal["actions", "words"] = "actions"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.power < math.inf:
+            raise UsageError(f"expected a length power of 0 or more, found {self.power}.")
+
+    def score(self, log_prob: float, actions: int, words: int) -> float:
+        """The score of a whole derivation."""
+        length = {"actions": actions, "words": words}[self.unit]
+        return float(log_prob / max(1, length) ** self.power)
+
+    def bound(self, log_probs: Tensor, most_actions: Tensor) -> Tensor:
+        """No derivation that begins with log-probabilities R and has at most so many actions R scores more.
+
+        What follows can only lower a log-probability, which is 0 at most, and neither unit counts more than
+        the actions, so that the greatest length gives the greatest score.
+        """
+        return log_probs / most_actions.clamp(min=1).to(log_probs.dtype) ** self.power  # R
+
+
+@dataclass(frozen=True, slots=True)
+class LengthLimits:
+    """The least and the greatest number of actions, given the number of source pieces.
+
+    least = min_ratio * source, greatest = max_ratio * source + max_extra
+    """
+
+    min_ratio: float = 0.0
+    max_ratio: float = 6.0
+    max_extra: int = 50
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.min_ratio < math.inf and 0 <= self.max_ratio < math.inf and 0 <= self.max_extra < NO_LIMIT):
+            raise UsageError(
+                "expected ratios of length that are 0 or more, found "
+                f"min_ratio {self.min_ratio}, max_ratio {self.max_ratio}, max_extra {self.max_extra}."
+            )
+        if self.min_ratio > self.max_ratio:
+            raise UsageError(
+                f"no translation can have at least {self.min_ratio} and at most {self.max_ratio} actions a source "
+                "piece. Choose a min_ratio that is not above max_ratio."
+            )
+
+    def bounds(self, source_lengths: Tensor, effects: Effects) -> Bounds:
+        """The bounds of these sentences; the shortest derivation of all is always allowed."""
+        low = torch.zeros(len(source_lengths), effects.gains.shape[1], dtype=torch.long)  # B M
+        high = torch.full_like(low, NO_LIMIT)  # B M
+        lengths = source_lengths.cpu().double()
+        low[:, STEPS] = (lengths * self.min_ratio).floor().long()
+        shortest = int(effects.needs[list(effects.start), STEPS].sum())
+        high[:, STEPS] = (lengths * self.max_ratio + self.max_extra).floor().long().clamp(min=shortest)
+        return Bounds(low.to(source_lengths.device), high.to(source_lengths.device))
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Of each measure, what a whole derivation must have at least and may have at most."""
+
+    low: Tensor  # B M
+    high: Tensor  # B M
+
+    def select(self, sentences: Tensor) -> Bounds:
+        """These sentences in this order."""
+        return Bounds(self.low[sentences], self.high[sentences])
+
+    def at_least(self, low: Tensor) -> Bounds:
+        """The same, but with at least so much B M of each measure."""
+        return Bounds(torch.maximum(self.low, low), self.high)
+
+    def too_long(self, effects: Effects, used: Tensor, needs_below: Tensor) -> Tensor | None:
+        """R A: the actions after which no completion would keep below the bounds; None if there are none.
+
+        Words and pieces within words that a derivation must have and its shortest completion lacks take a step each.
+        """
+        width = len(used) // len(self.high)
+        room = self.high.repeat_interleave(width, dim=0) - used - needs_below  # R M
+        takes = effects.gains + effects.needs_after  # A M
+        lacking = self._lacking(effects, used, needs_below)  # R A
+        if lacking is None:
+            tight = (room < takes.amax(dim=0)).any(dim=0)  # M
+            if not bool(tight.any()):
+                return None
+            return (takes[:, tight] > room[:, tight].unsqueeze(1)).any(dim=2)  # R A
+        too_long = (takes > room.unsqueeze(1)).any(dim=2)  # R A
+        return too_long | (takes[:, STEPS] + lacking > room[:, STEPS, None])
+
+    def _lacking(self, effects: Effects, used: Tensor, needs_below: Tensor) -> Tensor | None:
+        """R A: how many words and pieces within words are owed beyond the shortest completion; None if none are."""
+        low = self.low.repeat_interleave(len(used) // len(self.low), dim=0)  # R M
+        words = low[:, WORDS] - used[:, WORDS] - needs_below[:, WORDS]  # R
+        # The shortest completion has one piece a word.
+        within = (low[:, PIECES] - low[:, WORDS]).clamp(min=0) - (used[:, PIECES] - used[:, WORDS])  # R
+        if not bool(((words > 0) | (within > 0)).any()):
+            return None
+        gains, after = effects.gains, effects.needs_after  # A M
+        lacking = (words.unsqueeze(1) - (gains + after)[:, WORDS]).clamp(min=0)  # R A
+        return lacking + (within.unsqueeze(1) - (gains[:, PIECES] - gains[:, WORDS])).clamp(min=0)
+
+    def too_short(self, effects: Effects, used: Tensor, needs_below: Tensor) -> Tensor | None:
+        """R A: the actions after which no word could follow although some measure is too small; None if none are."""
+        low = self.low.repeat_interleave(len(used) // len(self.low), dim=0)  # R M
+        wanting = (used < low).any(dim=0)  # M
+        if not bool(wanting.any()):
+            return None
+        closing = effects.needs_after[:, STEPS] + needs_below[:, STEPS, None] <= effects.closed  # R A
+        reached = (used + needs_below)[:, None, wanting] + (effects.gains + effects.needs_after)[:, wanting]  # R A m
+        return closing & (reached < low[:, None, wanting]).any(dim=2)  # R A

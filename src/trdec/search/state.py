@@ -1,0 +1,167 @@
+"""Many derivations extended step by step together: what beam search and sampling share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self
+
+import torch
+from torch import Tensor
+
+from trdec.model.decoder import DecoderState
+from trdec.search.frontiers import PIECES, STEPS, Effects, Frontiers
+from trdec.search.limits import Bounds
+
+
+class SourceMemory(Protocol):
+    """The encoded source sentences."""
+
+    def select(self, sentences: Tensor) -> Self:
+        """These sentences in this order."""
+
+
+class SearchModel(Protocol):
+    """Scores the next action of many hypotheses.
+
+    Memory and state are the model's own: search only selects from them.
+    """
+
+    @property
+    def num_actions(self) -> int:
+        """A; also the number that stands for no action yet."""
+
+    def encode(self, source: Tensor, source_lengths: Tensor) -> Any:
+        """The memory of sources B S of these lengths B."""
+
+    def start(self, memory: Any) -> Any:
+        """The state before the first step, one row a sentence."""
+
+    def step(self, state: Any, memory: Any, previous: Tensor, symbols: Tensor, parents: Tensor) -> tuple[Tensor, Any]:
+        """Log-probabilities R A of the next action, exactly -inf where it is illegal, and the state after it.
+
+        The log-probabilities are a new tensor, the caller's to change.
+        """
+
+
+class Constraint(Protocol):
+    """Something that derivations must obey beyond what is legal."""
+
+    @property
+    def least(self) -> Tensor | None:
+        """B M: what each sentence's derivation must have at least of each measure; None if that is nothing."""
+
+    def forbidden(self, state: SearchState) -> Tensor | None:
+        """R A: the actions that may not be taken now, true = forbidden; None if all may."""
+
+
+@dataclass(frozen=True)
+class SearchState:
+    """Where each row stands: the rows of a sentence stand together, as many for each sentence."""
+
+    model: SearchModel
+    effects: Effects
+    constraints: tuple[Constraint, ...]
+    memory: SourceMemory
+    sentences: Tensor  # B   their numbers, since some leave
+    bounds: Bounds
+    state: DecoderState
+    frontiers: Frontiers
+    previous: Tensor  # R   the action just taken
+    used: Tensor  # R M   how much of each measure was written
+    cut_short: Tensor  # R bool   whether the greatest length kept the row from its most probable action
+
+    @classmethod
+    def start(
+        cls,
+        model: SearchModel,
+        effects: Effects,
+        source: Tensor,
+        source_lengths: Tensor,
+        bounds: Bounds,
+        constraints: Sequence[Constraint] = (),
+    ) -> SearchState:
+        """Before the first action, one row a sentence."""
+        for constraint in constraints:
+            if constraint.least is not None:
+                bounds = bounds.at_least(constraint.least.to(bounds.low.device))
+        memory = model.encode(source, source_lengths)
+        sentences = torch.arange(len(source), device=source.device)  # B
+        return cls(
+            model=model,
+            effects=effects,
+            constraints=tuple(constraints),
+            memory=memory,
+            sentences=sentences,
+            bounds=bounds,
+            state=model.start(memory),
+            frontiers=Frontiers.start(effects, len(source)),
+            previous=torch.full_like(sentences, model.num_actions),
+            used=sentences.new_zeros(len(source), effects.gains.shape[1]),
+            cut_short=torch.zeros_like(sentences, dtype=torch.bool),
+        )
+
+    @property
+    def width(self) -> int:
+        """The number of rows of a sentence."""
+        return len(self.previous) // len(self.sentences)
+
+    @property
+    def actions_taken(self) -> Tensor:
+        """R: the number of actions."""
+        return self.used[:, STEPS]
+
+    @property
+    def pieces_written(self) -> Tensor:
+        """R: the number of words, or of subwords where words are segmented."""
+        return self.used[:, PIECES]
+
+    def row_sentences(self) -> Tensor:
+        """R: the number of each row's sentence."""
+        return self.sentences.repeat_interleave(self.width)
+
+    def step(self) -> tuple[Tensor, SearchState]:
+        """The model's log-probabilities R A, -inf for all that may not follow, and the state at this step."""
+        log_probs, state = self.model.step(
+            self.state, self.memory, self.previous, self.frontiers.symbols, self.frontiers.parents
+        )  # R A
+        log_probs.index_fill_(1, self.effects.banned, -torch.inf)
+        for constraint in self.constraints:
+            log_probs = _without(log_probs, constraint.forbidden(self))
+        needs_below = self.frontiers.needs_below  # R M
+        log_probs = _without(log_probs, self.bounds.too_short(self.effects, self.used, needs_below))
+        too_long = self.bounds.too_long(self.effects, self.used, needs_below)  # R A
+        cut_short = self.cut_short
+        if too_long is not None:
+            wanted = log_probs.argmax(dim=1, keepdim=True)  # R 1
+            cut_short = cut_short | too_long.gather(1, wanted).squeeze(1)  # R
+            log_probs = _without(log_probs, too_long)
+        return log_probs, replace(self, state=state, cut_short=cut_short)
+
+    def take(self, rows: Tensor, actions: Tensor, kept: Tensor | None = None) -> SearchState:
+        """These rows, each with its action taken; `kept` are the places of their sentences if some leave."""
+        chosen = self.select(rows, kept)
+        return replace(
+            chosen,
+            frontiers=chosen.frontiers.advance(actions, chosen.state.here),
+            previous=actions,
+            used=chosen.used + self.effects.gains[actions],
+        )
+
+    def select(self, rows: Tensor, kept: Tensor | None = None) -> SearchState:
+        """These rows in this order; `kept` are the places of their sentences if some leave."""
+        return replace(
+            self,
+            memory=self.memory if kept is None else self.memory.select(kept),
+            sentences=self.sentences if kept is None else self.sentences[kept],
+            bounds=self.bounds if kept is None else self.bounds.select(kept),
+            state=self.state.select(rows),
+            frontiers=self.frontiers.select(rows),
+            previous=self.previous[rows],
+            used=self.used[rows],
+            cut_short=self.cut_short[rows],
+        )
+
+
+def _without(log_probs: Tensor, forbidden: Tensor | None) -> Tensor:
+    return log_probs if forbidden is None else log_probs.masked_fill_(forbidden, -torch.inf)

@@ -1,0 +1,170 @@
+"""Text as words and words as pieces, and back: tokens, subwords, and the two sides of a corpus."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+import sentencepiece
+
+from trdec.errors import SubwordError
+from trdec.files import split_words
+
+
+class Tokeniser:
+    """Tokens of raw text, and raw text of tokens, in one language ('en', 'de', ...)."""
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+
+    # sacremoses is slow to import and to set up: only who tokenises waits for it.
+    @cached_property
+    def _tokeniser(self) -> Any:
+        from sacremoses import MosesTokenizer
+
+        return MosesTokenizer(lang=self.language)
+
+    @cached_property
+    def _detokeniser(self) -> Any:
+        from sacremoses import MosesDetokenizer
+
+        return MosesDetokenizer(lang=self.language)
+
+    def split(self, text: str) -> list[str]:
+        """The tokens of a raw line: "The cat's fish." -> The cat 's fish ."""
+        return list(self._tokeniser.tokenize(text, escape=False))
+
+    def join(self, tokens: Sequence[str]) -> str:
+        """The raw line that the tokens make."""
+        return str(self._detokeniser.detokenize(list(tokens), unescape=False))
+
+
+UNKNOWN = "<unk>"
+"""The piece that stands for anything the model has no piece for."""
+
+SubwordKind = Literal["bpe", "unigram"]
+
+LONGEST_LINE = 2**30
+"""Bytes of a line to learn from; sentencepiece passes over longer ones in silence, by default over four thousand."""
+
+
+class Subwords:
+    """The pieces of words, as one sentencepiece model cuts them.
+
+    Words are split one at a time, which cuts a sentence as sentencepiece itself would: its pieces never
+    cross white space.
+    """
+
+    def __init__(self, model: bytes) -> None:
+        self.model = model
+        self._processor = sentencepiece.SentencePieceProcessor()
+        try:
+            self._processor.LoadFromSerializedProto(model)
+        except (RuntimeError, OSError) as error:
+            raise SubwordError("not a sentencepiece model. Expected a file that sentencepiece trained.") from error
+        self.split = lru_cache(maxsize=100_000)(self._split)
+
+    @classmethod
+    def load(cls, path: Path | str) -> Subwords:
+        """The model in a file."""
+        try:
+            model = Path(path).read_bytes()
+        except OSError as error:
+            raise SubwordError(f"{path}: cannot be read: {error.strerror}. Check the name of the model.") from error
+        try:
+            return cls(model)
+        except SubwordError as error:
+            raise SubwordError(f"{path}: {error}") from error
+
+    @classmethod
+    def train(cls, lines: Iterable[str], kind: SubwordKind, size: int) -> Subwords:
+        """A model of `size` pieces learnt from the lines; every character of theirs gets a piece."""
+        buffer = io.BytesIO()
+        failed: list[Exception] = []
+
+        def given() -> Iterator[str]:
+            try:
+                yield from lines
+            except Exception as error:
+                failed.append(error)
+                raise
+
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=given(),
+                model_writer=buffer,
+                model_type=kind,
+                vocab_size=size,
+                character_coverage=1.0,
+                num_threads=1,  # the same model on every machine
+                max_sentence_length=LONGEST_LINE,
+                minloglevel=2,
+            )
+        except (RuntimeError, OSError) as error:
+            if failed:  # reading the lines, not learning from them
+                raise failed[0] from None
+            raise SubwordError(
+                f"cannot learn {size} {kind} pieces from this text: {error}. "
+                "Ask for fewer pieces where the text is small, for more where it has many characters."
+            ) from error
+        return cls(buffer.getvalue())
+
+    def save(self, path: Path) -> None:
+        """Write the model to a file that `load` reads."""
+        path.write_bytes(self.model)
+
+    def _split(self, word: str) -> tuple[str, ...]:
+        pieces = self._processor.encode(word, out_type=str)
+        # A word of characters that normalisation removes still is a word: it must not vanish from its tree.
+        return tuple(pieces) or (UNKNOWN,)
+
+    def split_text(self, text: str) -> list[str]:
+        """The pieces of a whole line."""
+        return list(self._processor.encode(text, out_type=str))
+
+    def join(self, pieces: Sequence[str]) -> str:
+        """The text that the pieces spell."""
+        return str(self._processor.decode(list(pieces)))
+
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        """Every piece a text can have, UNKNOWN first: all but the markers of beginning and end."""
+        processor = self._processor
+        numbers = range(processor.get_piece_size())
+        return (
+            UNKNOWN,
+            *(
+                processor.id_to_piece(number)
+                for number in numbers
+                if not processor.is_control(number) and not processor.is_unknown(number)
+            ),
+        )
+
+
+def word_splitter(language: str | None) -> Callable[[str], list[str]]:
+    """How a line becomes words: by a language's rules, or at white space where the text is tokenised already."""
+    return split_words if language is None else Tokeniser(language).split
+
+
+class Side:
+    """Text as words and words as pieces, in one language; it pickles, so that worker processes can have it."""
+
+    def __init__(self, subwords: Subwords, language: str | None) -> None:
+        self.subwords = subwords
+        self.language = language
+        self.split = word_splitter(language)
+        self.join: Callable[[Sequence[str]], str] = " ".join if language is None else Tokeniser(language).join
+
+    def pieces(self, words: Sequence[str]) -> list[str]:
+        """The words' pieces in a row."""
+        return [piece for word in words for piece in self.subwords.split(word)]
+
+    def __reduce__(self) -> tuple[Callable[..., Side], tuple[bytes, str | None]]:
+        return _from_model, (self.subwords.model, self.language)
+
+
+def _from_model(model: bytes, language: str | None) -> Side:
+    return Side(Subwords(model), language)

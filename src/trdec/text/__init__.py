@@ -1,1 +1,0 @@
-"""Words and pieces: lines of text, tokens, subwords. Nothing here needs torch."""

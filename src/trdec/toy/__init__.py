@@ -1,1 +1,0 @@
-"""A toy language: endless parallel text with gold trees, for tests, tutorials and demonstrations."""

@@ -1,0 +1,1 @@
+"""A trained model in use: lines of text in, translations with their trees out."""

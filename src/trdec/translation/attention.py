@@ -1,0 +1,221 @@
+"""The attention of a translation: computed by a second pass over the actions that were found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from trdec.data.batch import Batch, collate
+from trdec.data.codec import Codec
+from trdec.data.store import Example
+from trdec.errors import UsageError
+from trdec.model.attention import Attention as ModelAttention
+from trdec.model.memory import Memory
+from trdec.model.sequence_decoder import SequenceDecoder
+from trdec.model.translation_model import TranslationModel
+from trdec.model.tree_decoder import TreeDecoder
+from trdec.search.beam import Hypothesis
+from trdec.search.ensemble import Ensemble
+from trdec.search.state import SearchModel
+from trdec.targets.target import replay
+from trdec.translation.scoring import batches_of
+from trdec.translation.source import Source
+from trdec.trees.transforms import WORD_START
+from trdec.trees.tree import Nonterminal, Terminal
+
+SOURCE_END = "<eos>"
+"""How the end of the source, which a model reads as its last piece, is shown."""
+
+PARTS = 10_000
+"""JSON has weights in so many parts of 1."""
+
+
+class AttentionRow(NamedTuple):
+    """What one RNN looked at when an action was chosen."""
+
+    action: int
+    """The action's number among those of the translation, from 0."""
+    text: str
+    kind: str
+    rnn: str
+    """`rule`, at every action, and `word`, where a word may follow; `sequence` where there is but one RNN."""
+    weights: tuple[float, ...]
+    """The share of each source piece; they add up to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class TranslationAttention:
+    """What was looked at for each action of a translation; an ensemble's is the mean of its models'."""
+
+    source: tuple[str, ...]
+    """The pieces of the source, its end last."""
+    rows: tuple[AttentionRow, ...]
+    """In the order of the actions; where two RNNs looked, the rule RNN's row is the first."""
+    words: tuple[tuple[int, ...], ...]
+    """For each word of the tree, the numbers of the actions that wrote it: several if it has several pieces."""
+
+    @property
+    def rnns(self) -> tuple[str, ...]:
+        """The names of the RNNs that looked."""
+        return tuple(dict.fromkeys(row.rnn for row in self.rows))
+
+    def of_words(self) -> list[list[AttentionRow]]:
+        """For each word of the tree, what was looked at for each of its pieces, by the RNN that writes words."""
+        writers = {row.action: row for row in self.rows if row.kind == "word"}  # the word RNN's row is the later
+        return [[writers[number] for number in numbers] for numbers in self.words]
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, as JSON has it: weights have four digits, and still add up to 1."""
+        rows = [{**row._asdict(), "weights": rounded(row.weights)} for row in self.rows]
+        return {"source": list(self.source), "words": [list(numbers) for numbers in self.words], "rows": rows}
+
+
+NO_ATTENTION = TranslationAttention((), (), ())
+"""What is looked at for an empty line."""
+
+
+def rounded(weights: Sequence[float]) -> list[float]:
+    """The weights in whole parts of 1: each rounded down or up, and those up that have the largest remainders."""
+    total = sum(weights)
+    exact = [weight * PARTS / total for weight in weights]
+    parts = [int(part) for part in exact]
+    by_remainder = sorted(range(len(exact)), key=lambda number: parts[number] - exact[number])
+    for number in by_remainder[: PARTS - sum(parts)]:
+        parts[number] += 1
+    return [part / PARTS for part in parts]
+
+
+def actions_of_words(pieces: Nonterminal, kinds: Iterable[str]) -> tuple[tuple[int, ...], ...]:
+    """For each word that `desegment` makes of a tree over pieces, the numbers of the actions that wrote it."""
+    numbers = iter([number for number, kind in enumerate(kinds) if kind == "word"])
+    found: list[tuple[int, ...]] = []
+    for run in _runs(pieces):
+        words: list[list[tuple[int, str]]] = []
+        for piece in run:
+            if not words or piece.startswith(WORD_START):
+                words.append([])
+            words[-1].append((next(numbers), piece))
+        # A mark of a beginning that nothing follows spells no word.
+        spelt = [word for word in words if "".join(piece for _, piece in word) != WORD_START]
+        found.extend(tuple(number for number, _ in word) for word in spelt)
+    return tuple(found)
+
+
+def _runs(tree: Nonterminal) -> list[list[str]]:
+    """The terminals that stand side by side under a node, run by run, left to right."""
+    runs: list[list[str]] = []
+    stack: list[list[str] | Nonterminal] = [tree]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, list):
+            runs.append(item)
+            continue
+        parts: list[list[str] | Nonterminal] = []
+        for is_word, children in groupby(item.children, lambda child: isinstance(child, Terminal)):
+            if is_word:
+                parts.append([child.word for child in children if isinstance(child, Terminal)])
+            else:
+                parts.extend(child for child in children if isinstance(child, Nonterminal))
+        stack.extend(reversed(parts))
+    return runs
+
+
+Weights = dict[str, Tensor]
+"""For each RNN, what it looked at: ... S."""
+
+
+@torch.inference_mode()
+def look(
+    model: SearchModel, codec: Codec, sources: Sequence[Source], found: Sequence[Sequence[Hypothesis]]
+) -> list[list[TranslationAttention]]:
+    """What the model looks at while it writes the hypotheses found for each source."""
+    models = _members(model)
+    owners = [(row, hypothesis) for row, hypotheses in enumerate(found) for hypothesis in hypotheses]
+    actions = codec.table.actions
+    pairs = [
+        (sources[row].pieces, codec.table.numbers(replay(codec.target, [actions[n] for n in hypothesis.actions])))
+        for row, hypothesis in owners
+    ]
+    attentions: dict[int, TranslationAttention] = {}
+    # Longest first, as `collate` orders a batch too, so that rows keep the places given to them here.
+    order = sorted(range(len(pairs)), key=lambda number: -len(pairs[number][1]))
+    for numbers in batches_of(order, pairs):
+        batch = collate([Example(*pairs[number], sentence=number, treebank=0) for number in numbers])
+        weights = [_weights(each, batch.to(next(each.parameters()).device)) for each in models]
+        mean = {rnn: torch.stack([each[rnn] for each in weights]).mean(dim=0).cpu() for rnn in weights[0]}  # B T S
+        for place, number in enumerate(numbers):
+            row, hypothesis = owners[number]
+            own = {
+                rnn: each[place, : len(hypothesis.actions), : len(sources[row])] for rnn, each in mean.items()
+            }  # T S
+            attentions[number] = _attention(codec, sources[row], hypothesis, own)
+    in_order = iter(range(len(owners)))
+    return [[attentions[next(in_order)] for _ in hypotheses] for hypotheses in found]
+
+
+def _members(model: SearchModel) -> list[TranslationModel[Any]]:
+    found: list[TranslationModel[Any]] = []
+    for member in model.models if isinstance(model, Ensemble) else (model,):
+        if not isinstance(member, TranslationModel):
+            raise UsageError(
+                f"attention was asked of a {type(member).__name__}, which has none. Leave attention out, or use a "
+                "trained model."
+            )
+        found.append(member)
+    return found
+
+
+def _weights(model: TranslationModel[Any], batch: Batch) -> Weights:
+    """B T S for each RNN: the model's attention at every step of the batch, all 0 where the RNN stood still."""
+    decoder = model.decoder
+    memory = decoder.prepare(model.encoder(batch.source, batch.source_lengths))
+    state = decoder.start(memory)
+    previous = torch.full_like(batch.source_lengths, model.num_actions)  # B
+    addresses = torch.zeros_like(batch.actions[:, :1])  # B t   the address of each step; 0 is none
+    steps: list[Weights] = []
+    for actions, symbols, parents in zip(
+        batch.actions.unbind(1), batch.symbols.unbind(1), batch.parents.unbind(1), strict=True
+    ):
+        own_parents = addresses.gather(1, parents.unsqueeze(1)).squeeze(1)  # B
+        _, state = decoder.step(state, memory, previous, symbols, own_parents)
+        addresses = torch.cat([addresses, state.here.unsqueeze(1)], dim=1)
+        steps.append(_weights_after(decoder, memory, state))
+        previous = actions
+    return {rnn: torch.stack([step[rnn] for step in steps], dim=1) for rnn in steps[0]}
+
+
+def _weights_after(decoder: TreeDecoder | SequenceDecoder, memory: Memory, state: Any) -> Weights:
+    """B S for each RNN: what it looked at in the step that led to this state."""
+    if isinstance(decoder, SequenceDecoder):
+        return {"sequence": _shares(decoder.attention, state.hidden, memory.keys[0], memory)}
+    word = _shares(decoder.word_rnn.attention, state.word, memory.keys[1], memory)
+    return {
+        "rule": _shares(decoder.rule_rnn.attention, state.rule, memory.keys[0], memory),
+        "word": word * state.writing.unsqueeze(1),
+    }
+
+
+def _shares(attention: ModelAttention, hidden: Tensor, keys: Tensor, memory: Memory) -> Tensor:
+    """B S: the softmax of the scores of hidden states B H, which `attend` forms contexts with."""
+    scores = attention.compare(attention.queries(hidden).unsqueeze(1), keys).squeeze(1)  # B S
+    return scores.masked_fill(memory.padding, -torch.inf).softmax(dim=1)
+
+
+def _attention(codec: Codec, source: Source, hypothesis: Hypothesis, weights: Weights) -> TranslationAttention:
+    actions, kinds = codec.table.actions, codec.table.kinds
+    shares = {rnn: each.tolist() for rnn, each in weights.items()}  # T S each
+    return TranslationAttention(
+        source=(*codec.source_side.pieces(source.words), SOURCE_END),
+        rows=tuple(
+            AttentionRow(step, str(actions[number]), kinds[number], rnn, tuple(each[step]))
+            for step, number in enumerate(hypothesis.actions)
+            for rnn, each in shares.items()
+            if any(each[step])
+        ),
+        words=actions_of_words(codec.decode(hypothesis.actions).pieces, [kinds[n] for n in hypothesis.actions]),
+    )

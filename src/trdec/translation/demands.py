@@ -1,0 +1,69 @@
+"""What is demanded of the translations of some lines, line by line, as a person says it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from trdec.data.codec import Codec
+from trdec.errors import UsageError
+from trdec.search.constraints import ExactWords, Prefix, Skeleton
+from trdec.search.frontiers import WORDS, Effects
+from trdec.search.state import Constraint
+from trdec.targets.actions import ApplyRule
+from trdec.translation.source import Source
+from trdec.trees.grammar import rules_of
+from trdec.trees.tree import Nonterminal
+
+LineItem = TypeVar("LineItem")
+
+
+@dataclass(frozen=True, slots=True)
+class Demands:
+    """For each line: how its translation begins, its tree without the words, how many words it has.
+
+    An empty beginning and no tree demand nothing. The number of words is either given or a ratio to the source's.
+    """
+
+    prefixes: Sequence[str] | None = None
+    skeletons: Sequence[Nonterminal | None] | None = None
+    words: int | None = None
+    word_ratio: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.words is not None and self.word_ratio is not None:
+            raise UsageError("the number of words is demanded twice, as such and as a ratio. Choose one.")
+        ratio = self.word_ratio
+        if (self.words is not None and self.words < 1) or (ratio is not None and not 0 < ratio < math.inf):
+            raise UsageError("expected a number of words of at least 1, or a ratio above 0.")
+        if self.skeletons is not None and (self.words is not None or ratio is not None):
+            raise UsageError("a tree without words and a number of words are demanded at once. Choose one.")
+
+    def constraints(
+        self, codec: Codec, effects: Effects, numbers: Sequence[int], sources: Sequence[Source]
+    ) -> list[Constraint]:
+        """What search must obey for the lines of these numbers."""
+        found: list[Constraint] = []
+        begins = effects.gains[:, WORDS] > 0  # A
+        if self.prefixes is not None:
+            lines = [_line(self.prefixes, number, "prefixes") for number in numbers]
+            side = codec.target_side
+            found.append(Prefix.of(codec.table, begins, [side.pieces(side.split(line)) for line in lines]))
+        if self.skeletons is not None:
+            trees = [_line(self.skeletons, number, "skeletons") for number in numbers]
+            rules = [[] if tree is None else [ApplyRule(rule) for rule in rules_of(tree)] for tree in trees]
+            found.append(Skeleton.of(codec.table, rules))
+        if self.words is not None:
+            found.append(ExactWords.of(codec.table, begins, [self.words] * len(numbers)))
+        if self.word_ratio is not None:
+            counts = [max(1, round(self.word_ratio * len(source.words))) for source in sources]
+            found.append(ExactWords.of(codec.table, begins, counts))
+        return found
+
+
+def _line(items: Sequence[LineItem], number: int, what: str) -> LineItem:
+    if number >= len(items):
+        raise UsageError(f"there are only {len(items)} {what} for at least {number + 1} lines. Give one for each line.")
+    return items[number]

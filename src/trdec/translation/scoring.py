@@ -1,0 +1,196 @@
+"""Forced decoding: the log-probability of derivations that are given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from trdec.configuration.sections import CorpusConfiguration
+from trdec.data.batch import collate
+from trdec.data.codec import Codec
+from trdec.data.corpus import NO_FILTERS, Corpus, Reader
+from trdec.data.report import LeftOut
+from trdec.data.store import Example
+from trdec.errors import MisalignedTreeError, TextFormatError, TrdecError, UsageError
+from trdec.model.translation_model import TranslationModel
+from trdec.systems import ANNOTATIONS
+from trdec.trees import brackets, treebank
+from trdec.trees.tree import Nonterminal
+
+PLACES_AT_ONCE = 6000
+"""Source places and steps in a batch, at most."""
+
+
+class ScoredAction(NamedTuple):
+    """One action of the derivation: what it wrote, its kind, its log-probability."""
+
+    text: str
+    kind: str
+    log_prob: float
+
+
+@dataclass(frozen=True, slots=True)
+class Forced:
+    """A given derivation with the log-probability of each of its actions."""
+
+    actions: tuple[ScoredAction, ...]
+
+    @property
+    def log_prob(self) -> float:
+        """The log-probability of the whole derivation."""
+        return math.fsum(action.log_prob for action in self.actions)
+
+    def by_kind(self) -> dict[str, tuple[int, float]]:
+        """For each kind of action, how many there are and their summed log-probability."""
+        kinds = dict.fromkeys(action.kind for action in self.actions)
+        chosen = {kind: [a.log_prob for a in self.actions if a.kind == kind] for kind in kinds}
+        return {kind: (len(log_probs), math.fsum(log_probs)) for kind, log_probs in chosen.items()}
+
+
+@torch.inference_mode()
+def force(
+    model: TranslationModel[Any],
+    codec: Codec,
+    pairs: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]],  # source S, steps T 3
+) -> list[Forced]:
+    """What the model gives each derivation, in their order."""
+    # Longest first, as `collate` orders a batch too, so that rows keep the places given to them here.
+    order = sorted(range(len(pairs)), key=lambda number: -len(pairs[number][1]))
+    found: dict[int, Forced] = {}
+    device = next(model.parameters()).device
+    for numbers in batches_of(order, pairs):
+        batch = collate([Example(*pairs[number], sentence=number, treebank=0) for number in numbers])
+        log_probs = model.log_probs(batch.to(device)).tolist()
+        for number, row in zip(numbers, log_probs, strict=True):
+            actions = pairs[number][1][:, 0].tolist()
+            found[number] = Forced(
+                tuple(
+                    ScoredAction(str(codec.table.actions[action]), codec.table.kinds[action], log_prob)
+                    for action, log_prob in zip(actions, row[: len(actions)], strict=True)
+                )
+            )
+    return [found[number] for number in range(len(pairs))]
+
+
+def batches_of(order: Sequence[int], pairs: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]]) -> list[list[int]]:
+    """The numbers of the pairs of each batch, in this order: as many as have at most `PLACES`, or one that has more."""
+    batches: list[list[int]] = []
+    filled = PLACES_AT_ONCE
+    for number in order:
+        size = len(pairs[number][0]) + len(pairs[number][1])
+        if filled + size > PLACES_AT_ONCE:
+            batches.append([])
+            filled = 0
+        batches[-1].append(number)
+        filled += size
+    return batches
+
+
+Steps = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A source sentence with the trees its translation may have, or why there is none."""
+
+    source: list[str]
+    trees: tuple[Nonterminal, ...]
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The most probable derivation of a translation, or why the model cannot write it."""
+
+    forced: Forced | None
+    tree: Nonterminal | None = None
+    problem: str | None = None
+
+    @property
+    def brackets(self) -> str | None:
+        """The tree on one line."""
+        return None if self.tree is None else brackets.write(self.tree)
+
+
+class Scorer:
+    """Scores translations; a model that is not being trained is shared safely between threads."""
+
+    def __init__(self, model: TranslationModel[Any], codec: Codec) -> None:
+        self._model = model
+        self._codec = codec
+
+    def pairs(
+        self, source: Path, target: Path, trees: Path | None = None, annotation: Path | None = None
+    ) -> Iterator[Candidate]:
+        """The lines of the files, with the trees given as they are, read from parses, or built."""
+        codec = self._codec
+        needed = [t.kind for t in codec.treebanks if t.kind in ANNOTATIONS] if trees is None else []
+        if needed and annotation is None:
+            raise UsageError(
+                f"this model writes {needed[0]} trees, which cannot be built from the words. Give their parses with "
+                "--annotation, or trees as `trdec translate --trees` writes them with --trees."
+            )
+        if annotation is not None and not needed:
+            raise UsageError("this model builds its trees from the words: leave --annotation out.")
+        files = CorpusConfiguration(source=source, target=target, **dict.fromkeys(needed, annotation))
+        corpus = Corpus("score", files, codec.treebanks if trees is None else ())
+        reader = Reader(corpus, codec.treebanks, codec.source_side, codec.target_side, NO_FILTERS)
+        given = None if trees is None else treebank.read("brackets", trees)
+        for pair, entry in zip_longest(corpus.pairs(), given or ()):
+            if given is not None and (pair is None or entry is None):
+                raise TextFormatError(f"{trees} does not have as many trees as {target} has lines.")
+            words = reader.words(pair)
+            if isinstance(words, LeftOut):
+                yield Candidate([], (), words.message)
+            elif given is not None:
+                yield _given(words.source, words.target, entry)
+            else:
+                read = list(reader.trees(pair, words.target))
+                found = tuple(item.tree for item in read if not isinstance(item, LeftOut) and item.tree is not None)
+                reasons = [item.message for item in read if isinstance(item, LeftOut)]
+                yield Candidate(words.source, found, None if found else reasons[0])
+
+    def score(self, candidates: Sequence[Candidate]) -> list[Scored]:
+        """The most probable tree of each candidate."""
+        pairs: list[tuple[Steps, Steps]] = []
+        owners: list[tuple[int, Nonterminal]] = []
+        problems: dict[int, str] = {}
+        for number, candidate in enumerate(candidates):
+            if candidate.problem is not None:
+                problems[number] = candidate.problem
+            for tree in candidate.trees:
+                try:
+                    steps = self._codec.encode_target(tree)
+                except TrdecError as error:
+                    problems[number] = str(error)
+                    continue
+                pairs.append((self._codec.encode_source_words(candidate.source), steps))
+                owners.append((number, tree))
+        best: dict[int, Scored] = {}
+        for (number, tree), forced in zip(owners, force(self._model, self._codec, pairs), strict=True):
+            before = best.get(number)
+            if before is None or before.forced is None or forced.log_prob > before.forced.log_prob:
+                best[number] = Scored(forced, tree)
+        return [
+            best.get(number) or Scored(None, None, problems.get(number, "there is no tree"))
+            for number in range(len(candidates))
+        ]
+
+
+def _given(source: list[str], target: list[str], entry: Any) -> Candidate:
+    if entry.error is not None:
+        return Candidate(source, (), str(entry.error))
+    if entry.tree is None:
+        return Candidate(source, (), f"{entry.place}: there is no tree.")
+    try:
+        return Candidate(source, (treebank.respell(entry.tree, target),))
+    except MisalignedTreeError as error:
+        return Candidate(source, (), f"{entry.place}: {error}")

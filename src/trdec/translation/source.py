@@ -1,0 +1,72 @@
+"""Lines of text as a model reads them, in batches of like length."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from trdec.data.codec import Codec
+
+TOO_LONG = "held more pieces than any sentence the model was trained on"
+UNKNOWN_CHARACTERS = "held characters or words that the model does not know"
+CONTROL_CHARACTERS = "held control characters, which were read as spaces"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """A line as words and as piece numbers, the end among them; a line without words has none."""
+
+    pieces: NDArray[np.int32]  # S
+    words: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+
+def read_source(codec: Codec, text: str, longest: int | None) -> Source:
+    """The line's pieces, and what is remarkable about it; `longest` is how many pieces training allowed."""
+    clean = "".join(" " if unicodedata.category(c) == "Cc" and c != "\t" else c for c in text)
+    remarks = [CONTROL_CHARACTERS] if clean.strip() != text.strip() else []
+    words = codec.source_side.split(clean)
+    if not words:
+        return Source(np.zeros(0, dtype=np.int32), (), tuple(remarks))
+    pieces = codec.encode_source_words(words)
+    if longest is not None and len(pieces) - 1 > longest:
+        remarks.append(TOO_LONG)
+    if not pieces.all():  # 0 is the piece the model does not know
+        remarks.append(UNKNOWN_CHARACTERS)
+    return Source(pieces, tuple(words), tuple(remarks))
+
+
+def batches(sources: Sequence[Source], most_sentences: int, most_places: int) -> Iterator[list[int]]:
+    """The numbers of the sources of each batch, of like length, longest first; those without words are left out.
+
+    A batch has at most so many sentences and so many places, padding included; a sentence that is longer is a
+    batch of its own.
+    """
+    longest_first = sorted((n for n, source in enumerate(sources) if len(source)), key=lambda n: -len(sources[n]))
+    batch: list[int] = []
+    for number in longest_first:
+        if batch and (len(batch) == most_sentences or (len(batch) + 1) * len(sources[batch[0]]) > most_places):
+            yield batch
+            batch = []
+        batch.append(number)
+    if batch:
+        yield batch
+
+
+def side_by_side(sources: Sequence[Source], device: torch.device | str) -> tuple[Tensor, Tensor]:
+    """The pieces B S, padded with 0, and their lengths B."""
+    lengths = [len(source) for source in sources]
+    pieces: NDArray[Any] = np.zeros((len(sources), max(lengths)), dtype=np.int64)  # B S
+    for row, source in enumerate(sources):
+        pieces[row, : len(source)] = source.pieces
+    return torch.from_numpy(pieces).to(device), torch.tensor(lengths, device=device)

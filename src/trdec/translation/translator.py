@@ -1,0 +1,233 @@
+"""A trained model, ready to translate: what a program or a server holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+
+from trdec.configuration import CONFIGURATION_FILE, load_configuration
+from trdec.data.codec import Codec
+from trdec.errors import CheckpointError, ConfigError, FileError, ModelError, StoredDataError, UsageError
+from trdec.model.translation_model import TranslationModel
+from trdec.model.weights import read_tensors, set_weights
+from trdec.search.beam import BeamSettings, beam_search
+from trdec.search.ensemble import Ensemble
+from trdec.search.frontiers import Effects
+from trdec.search.limits import LengthLimits, Normalisation
+from trdec.search.sampling import SamplingSettings, sample
+from trdec.search.state import SearchModel
+from trdec.translation.attention import look
+from trdec.translation.demands import Demands
+from trdec.translation.source import Source, batches, read_source, side_by_side
+from trdec.translation.translation import Translation, translation_of
+
+ROWS = 256
+"""Hypotheses in a batch, unless its size is given: enough for matrix products to be fast."""
+
+PLACES = 24_000
+"""Source places in a batch times hypotheses of a sentence, at most: this bounds memory for long lines."""
+
+WINDOW = 16
+"""Batches of lines that are sorted by length together."""
+
+Search = Callable[[Sequence[int], Sequence[Source]], list[Translation]]
+"""From some lines' numbers and sources to the translation of each."""
+
+
+class Translator:
+    """Translates lines of text. It holds no state that changes, so threads may share it.
+
+    >>> translator = Translator.load(MODEL)
+    >>> translation, = translator.translate(["Finise piti yesebil ."])
+    >>> translation.text
+    'The fish is not small .'
+    >>> translation.tree
+    (ROOT (S (NP The fish) (VP is not (ADJP small)) .))
+    >>> translation.actions[0].text
+    'ROOT -> S'
+    >>> best, empty = translator.translate(["Finise piti yesebil .", ""], beam_size=3, n_best=3)
+    >>> [len(best.alternatives), best.score >= best.alternatives[0].score, empty.text]
+    [2, True, '']
+    >>> translation, = translator.translate(["Finise piti yesebil ."], attention=True)
+    >>> the, *_ = translation.attention.of_words()[0]
+    >>> [the.rnn, len(the.weights) == len(translation.attention.source), round(sum(the.weights), 3)]
+    ['word', True, 1.0]
+    """
+
+    def __init__(self, model: SearchModel, codec: Codec, longest: int | None = None, device: str = "cpu") -> None:
+        """A translator by a model in evaluation mode; `longest` is how many source pieces training allowed."""
+        self.codec = codec
+        self._model = model
+        self._longest = longest
+        self._device = torch.device(device)
+        self._effects = Effects.of(codec.target, codec.table, [codec.unknown_action]).to(self._device)
+
+    @classmethod
+    def load(cls, path: Path | str, *others: Path | str, device: str = "cpu") -> Translator:
+        """The translator of a model directory, as `trdec train` writes it, or of several models together."""
+        codec, model, longest = load_model(Path(path), device)
+        if not others:
+            return cls(model, codec, longest, device)
+        models: list[SearchModel] = [model]
+        for other in others:
+            its_codec, its_model, _ = load_model(Path(other), device)
+            if not _same(codec, its_codec):
+                raise UsageError(
+                    f"{other}: its subwords or its grammar are not those of {path}, so the two cannot translate "
+                    "together. Train both with the same prepared data."
+                )
+            models.append(its_model)
+        return cls(Ensemble(models), codec, longest, device)
+
+    def translate(
+        self,
+        texts: Iterable[str],
+        beam_size: int = 5,
+        n_best: int = 1,
+        *,
+        length_power: float = 1.0,
+        length_unit: Literal["actions", "words"] = "actions",
+        min_ratio: float = 0.0,
+        max_ratio: float = 6.0,
+        max_extra: int = 50,
+        batch_size: int | None = None,
+        attention: bool = False,
+    ) -> list[Translation]:
+        """The translation of each line, in their order; the next best ones are its `alternatives`.
+
+        If asked for, each has its `attention`: that takes another pass, and changes nothing else.
+        """
+        settings = BeamSettings(
+            beam_size, n_best, Normalisation(length_power, length_unit), LengthLimits(min_ratio, max_ratio, max_extra)
+        )
+        return list(self.stream(texts, settings, batch_size, attention=attention))
+
+    def stream(
+        self,
+        texts: Iterable[str],
+        settings: BeamSettings | SamplingSettings | None = None,
+        batch_size: int | None = None,
+        window: int | None = None,
+        demands: Demands | None = None,
+        attention: bool = False,
+    ) -> Iterator[Translation]:
+        """The translations in order, as batches finish; lines are read a window of batches at a time.
+
+        If reading the lines raises an error, those before it are still translated, then it is raised.
+        """
+        chosen = settings or BeamSettings()
+        asked = demands or Demands()
+        width = chosen.beam_size if isinstance(chosen, BeamSettings) else chosen.samples
+        if batch_size is not None and batch_size < 1:
+            raise UsageError(f"expected a batch of at least 1 sentence, found {batch_size}.")
+
+        def search(numbers: Sequence[int], sources: Sequence[Source]) -> list[Translation]:
+            source, lengths = side_by_side(sources, self._device)
+            constraints = asked.constraints(self.codec, self._effects, numbers, sources)
+            if isinstance(chosen, BeamSettings):
+                found = beam_search(self._model, self._effects, source, lengths, chosen, constraints, numbers)
+            else:
+                found = sample(self._model, self._effects, source, lengths, chosen, numbers, constraints)
+            looked = look(self._model, self.codec, sources, found) if attention else [None] * len(found)
+            return [
+                translation_of(self.codec, hypotheses, each.remarks, attentions)
+                for hypotheses, each, attentions in zip(found, sources, looked, strict=True)
+            ]
+
+        size = batch_size or max(1, ROWS // width)
+        return self._windows(_Lines(texts), search, size, max(1, PLACES // width), window or WINDOW * size)
+
+    def _windows(self, lines: _Lines, search: Search, size: int, places: int, window: int) -> Iterator[Translation]:
+        first = 0
+        while texts := list(islice(lines, window)):
+            sources = [read_source(self.codec, text, self._longest) for text in texts]
+            yield from self._in_order(first, sources, search, size, places)
+            first += len(texts)
+        lines.raise_error()
+
+    def _in_order(
+        self, first: int, sources: Sequence[Source], search: Search, size: int, places: int
+    ) -> Iterator[Translation]:
+        """The translations of a window from line `first` on, each as soon as all before it are there."""
+        done: dict[int, Translation] = {
+            number: Translation("", remarks=source.remarks) for number, source in enumerate(sources) if not len(source)
+        }
+        due = 0
+        for numbers in batches(sources, size, places):
+            found = search([first + number for number in numbers], [sources[number] for number in numbers])
+            done.update(zip(numbers, found, strict=True))
+            while due in done:
+                yield done.pop(due)
+                due += 1
+        while due in done:
+            yield done.pop(due)
+            due += 1
+
+
+class _Lines:
+    """Lines that end where reading them fails; the error waits until what was read has been dealt with."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        if isinstance(texts, str):
+            raise UsageError("expected a list of lines, found one string. Put it into a list.")
+        self._texts = iter(texts)
+        self._error: Exception | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        if self._error is not None:
+            raise StopIteration
+        try:
+            return next(self._texts)
+        except StopIteration:
+            raise
+        except Exception as error:  # noqa: BLE001  (whatever it is, it is raised later)
+            self._error = error
+            raise StopIteration from None
+
+    def raise_error(self) -> None:
+        """Raise what reading raised, if anything."""
+        if self._error is not None:
+            raise self._error
+
+
+def load_model(path: Path, device: str = "cpu") -> tuple[Codec, TranslationModel[Any], int | None]:
+    """The codec and the network of a model directory, and the most source pieces it was trained on."""
+    if not path.is_dir():
+        raise ModelError(
+            f"{path}: expected a model directory, found {'a file' if path.exists() else 'nothing'}. {_MAKE}"
+        )
+    weights = path / "model.safetensors"
+    for needed in (path / CONFIGURATION_FILE, path / "codec", weights):
+        if not needed.exists():
+            raise ModelError(f"{path}: has no {needed.name}, so it is not the directory of a trained model. {_MAKE}")
+    try:
+        configuration = load_configuration(path / CONFIGURATION_FILE)
+        codec = Codec.load(path / "codec")
+        model: TranslationModel[Any] = TranslationModel(configuration.model, codec.inventory())
+        set_weights(model, read_tensors(weights), weights)
+    except (ConfigError, StoredDataError, CheckpointError, FileError) as error:
+        raise ModelError(
+            f"{path}: this model cannot be used: it is damaged, or of another version.\n  {error}"
+        ) from error
+    if not all(bool(weight.isfinite().all()) for weight in model.parameters()):
+        raise ModelError(f"{weights}: holds weights that are not finite numbers: its training failed. Train again.")
+    return codec, model.to(device).eval(), configuration.data.filters.max_source_length
+
+
+def _same(one: Codec, other: Codec) -> bool:
+    """Whether two codecs read and write the same numbers."""
+    return (
+        one.table.actions == other.table.actions
+        and one.source_side.subwords.pieces == other.source_side.subwords.pieces
+        and one.source_side.language == other.source_side.language
+    )
+
+
+_MAKE = "Make one with: trdec train"

@@ -1,0 +1,135 @@
+"""Tiny targets, and small random networks of all eight systems over the toy language."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from trdec.configuration.sections import (
+    CorpusConfiguration,
+    DataConfiguration,
+    ModelConfiguration,
+    SubwordConfiguration,
+)
+from trdec.corpora.toy.generate import write_corpus
+from trdec.data.codec import Codec
+from trdec.data.prepare import prepare
+from trdec.data.store import Prepared
+from trdec.model.translation_model import TranslationModel
+from trdec.search.frontiers import Effects
+from trdec.search.tabular import TabularModel
+from trdec.systems import SYSTEMS
+from trdec.targets.derivation import DerivationTarget
+from trdec.targets.sequence import CcgTarget, LinTarget, Seq2SeqTarget
+from trdec.targets.target import ActionTable, Target
+from trdec.trees.grammar import Grammar, Rule
+
+torch.set_num_threads(1)  # small products are slower on several
+
+RULES = ("ROOT -> S", "ROOT -> pre", "S -> NP S", "S -> pre NP", "S -> NP pre NP", "NP -> pre", "NP -> pre S pre")
+
+TARGETS: dict[str, Target[Any]] = {
+    "derivation": DerivationTarget(Grammar({Rule.parse(rule): 1 for rule in RULES}), ["a", "b"]),
+    "seq2seq": Seq2SeqTarget((), ["a", "b", "c"]),
+    "ccg": CcgTarget(["N", "N/N"], ["a", "b"]),
+    "lin": LinTarget(["(S", ")S"], ["a", "b"]),
+}
+
+
+@dataclass(frozen=True)
+class Tiny:
+    """A tiny target with a model that is a table of random numbers."""
+
+    target: Target[Any]
+    table: ActionTable
+    effects: Effects
+    model: TabularModel
+
+    @classmethod
+    def of(cls, name: str, seed: int = 0, spread: float = 4.0) -> Tiny:
+        target = TARGETS[name]
+        table = ActionTable(target)
+        return cls(target, table, Effects.of(target, table), TabularModel(table, seed, spread))
+
+    def derivations(self, source: tuple[int, ...], most: int) -> Iterator[tuple[tuple[int, ...], float]]:
+        """Every derivation of at most so many actions, with its log-probability, by the target's own states."""
+        stack: list[tuple[tuple[int, ...], float, Any]] = [((), 0.0, self.target.start())]
+        while stack:
+            history, total, state = stack.pop()
+            if state.finished:
+                yield history, total
+                continue
+            if len(history) == most:
+                continue
+            symbol = self.table.symbol_number(state.symbol)
+            log_probs = self.model.log_probs(source, history, symbol, state.parent)
+            for action in self.target.legal(state.symbol):
+                number = self.table.number(action)
+                after = self.target.advance(state, action)
+                stack.append(((*history, number), total + float(log_probs[number]), after))
+
+
+def toy_data(folder: Path, sentences: int = 120) -> DataConfiguration:
+    """A toy corpus, written into the folder, with few subwords."""
+    write_corpus(folder, sentences, seed=1)
+
+    def files(split: str) -> CorpusConfiguration:
+        return CorpusConfiguration(
+            source=folder / f"{split}.vel",
+            target=folder / f"{split}.en",
+            constituency=folder / f"{split}.en.con",
+            dependency=folder / f"{split}.en.conllu",
+            supertags=folder / f"{split}.en.ccg",
+        )
+
+    small = SubwordConfiguration(size=90)
+    return DataConfiguration(train=files("train"), dev=files("dev"), source_subwords=small, target_subwords=small)
+
+
+@dataclass(frozen=True)
+class Small:
+    """A small random network of one of the systems, with what search needs besides."""
+
+    codec: Codec
+    model: TranslationModel[Any]
+    effects: Effects
+    lines: list[str]
+
+    def sources(self, numbers: list[int]) -> tuple[Tensor, Tensor]:
+        """These dev sentences side by side, and their lengths."""
+        pieces = [torch.from_numpy(self.codec.encode_source(self.lines[number])).long() for number in numbers]
+        return torch.nn.utils.rnn.pad_sequence(pieces, batch_first=True), torch.tensor([len(row) for row in pieces])
+
+
+@cache
+def _toy() -> tuple[tempfile.TemporaryDirectory[str], DataConfiguration]:
+    folder = tempfile.TemporaryDirectory()
+    return folder, toy_data(Path(folder.name) / "toy")
+
+
+@cache
+def small_dev(system: str) -> Prepared:
+    """The examples of the dev corpus, as a system's small network takes them."""
+    folder, data = _toy()
+    return prepare(data, system, Path(folder.name) / system).dev
+
+
+@cache
+def small(system: str, seed: int = 1, spread: float = 0.7) -> Small:
+    """A network with random weights in double precision, so that rounding decides nothing."""
+    folder, data = _toy()
+    codec = prepare(data, system, Path(folder.name) / system).codec
+    torch.manual_seed(seed)
+    configuration = ModelConfiguration(
+        decoder=SYSTEMS[system].decoder, embedding_size=6, hidden_size=8, initialisation_range=spread
+    )
+    model: TranslationModel[Any] = TranslationModel(configuration, codec.inventory()).double().eval()
+    lines = data.dev.source.read_text(encoding="utf-8").splitlines()
+    return Small(codec, model, Effects.of(codec.target, codec.table, [codec.unknown_action]), lines)

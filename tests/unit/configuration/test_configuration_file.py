@@ -1,0 +1,278 @@
+"""Configuration files: what is read, what is refused, and in which words."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from trdec.configuration import Configuration, check_unchanged, load_configuration
+from trdec.configuration.reference import configuration_reference
+from trdec.errors import ConfigError, FileError
+from trdec.systems import SYSTEMS
+
+REPOSITORY = Path(__file__).parents[3]
+
+MINIMAL = """\
+system: trdec-con
+output: models/x
+data:
+  train: {source: a.src, target: a.trg}
+  dev: {source: b.src, target: b.trg}
+"""
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Any:
+    def write(text: str) -> Path:
+        path = tmp_path / "my.yaml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_what_a_file_leaves_out_has_the_papers_values(write: Any) -> None:
+    configuration = load_configuration(write(MINIMAL))
+    model, training = configuration.model, configuration.training
+    assert (model.embedding_size, model.hidden_size, model.encoder_layers) == (512, 512, 1)
+    assert (model.initialisation, model.initialisation_range) == ("uniform", 0.1)
+    assert (training.optimiser.learning_rate, training.optimiser.clip) == (0.001, 5.0)
+    assert (training.validate_every, training.max_updates, training.label_smoothing) == (200, 5000, 0.0)
+    assert (training.schedule.kind, training.schedule.factor, training.schedule.patience) == ("plateau", 0.5, 0)
+    assert (configuration.batches.batch_type, configuration.batches.batch_size) == ("actions", 800)
+    assert set(model.dropout.model_dump().values()) == {0.0}
+    assert training.threads == 1
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_the_system_decides_the_decoder(write: Any, system: str) -> None:
+    configuration = load_configuration(write(MINIMAL), [f"system={system}"])
+    assert configuration.model.decoder == SYSTEMS[system].decoder
+
+
+def test_overrides_change_keys_at_any_depth(write: Any) -> None:
+    overrides = [
+        "system=lin",
+        "training.schedule.kind=cosine",
+        "training.optimiser.learning_rate=1e-2",
+        "training.early_stopping=null",
+        "data.train.source=other.src",
+        "model.dropout={embeddings: 0.5}",
+        "model.dropout.readout=0.25",
+        "data.transforms=[wrap-words, binarise]",
+    ]
+    configuration = load_configuration(write(MINIMAL), overrides)
+    assert configuration.system == "lin"
+    assert configuration.training.schedule.kind == "cosine"
+    assert configuration.training.optimiser.learning_rate == 0.01
+    assert configuration.training.early_stopping is None
+    assert configuration.data.train.source == Path("other.src")
+    assert (configuration.model.dropout.embeddings, configuration.model.dropout.readout) == (0.5, 0.25)
+    assert configuration.data.transforms == ("wrap-words", "binarise")
+
+
+def test_paths_of_data_are_below_the_folder(write: Any) -> None:
+    overrides = ["folder=../corpora/x", "data.dev.target=/absolute/b.trg", "data.source_subwords.model=s.model"]
+    data = load_configuration(write(MINIMAL), overrides).located_data
+    assert data.train.source == Path("../corpora/x/a.src")
+    assert data.dev.target == Path("/absolute/b.trg")
+    assert data.source_subwords.model == Path("../corpora/x/s.model")
+    assert data.train.constituency is None
+
+
+@pytest.mark.parametrize(
+    ("lines", "overrides", "message"),
+    [
+        ("model: {hiden_size: 3}", [], "my.yaml, line 6: model has no key 'hiden_size'. Did you mean 'hidden_size'?"),
+        (
+            "training:\n  schedule:\n    kid: cosine",
+            [],
+            "my.yaml, line 8: training.schedule has no key 'kid'. Did you mean 'kind'?",
+        ),
+        (
+            "hidden_size: 3",
+            [],
+            "my.yaml, line 6: the configuration has no key 'hidden_size'. Did you mean 'model.hidden_size'?",
+        ),
+        ("batches: {xyz: 3}", [], "my.yaml, line 6: batches has no key 'xyz'. It has batch_type, batch_size."),
+        (
+            "",
+            ["training.max_update=3"],
+            "'training.max_update=3': training has no key 'max_update'. Did you mean 'max_updates'?",
+        ),
+        ("", ["model.hidden_size=big"], "model.hidden_size: expected an integer, found 'big' (a string)."),
+        (
+            "\nmodel:\n  hidden_size: big",
+            [],
+            "my.yaml, line 8: model.hidden_size: expected an integer, found 'big' (a string).",
+        ),
+        ("", ["model.hidden_size=2.5"], "model.hidden_size: expected an integer, found 2.5 (a number)."),
+        (
+            "",
+            ["training.optimiser.learning_rate=fast"],
+            "training.optimiser.learning_rate: expected a number, found 'fast' (a string).",
+        ),
+        ("", ["training.plot=perhaps"], "training.plot: expected true or false, found 'perhaps' (a string)."),
+        ("", ["model=3"], "'model=3': model: expected keys with values, found 3 (an integer)."),
+        ("", ["data.train.source=[1]"], "data.train.source: expected a path, found [1] (a list)."),
+        (
+            "",
+            ["training.max_updates=0"],
+            "training.max_updates: expected a number greater than 0, found 0 (an integer).",
+        ),
+        (
+            "",
+            ["training.schedule.kind=cosin"],
+            "training.schedule.kind: expected one of 'plateau', 'constant', 'inverse_square_root' or 'cosine', "
+            "found 'cosin' (a string). Did you mean 'cosine'?",
+        ),
+        ("", ["system=trdec-bin"], "found 'trdec-bin'. Did you mean 'trdec-binary'?"),
+        ("", ["system=zzz"], "system: expected a system, one of seq2seq, ccg,"),
+        (
+            "",
+            ["model.decoder=sequence"],
+            "model.decoder: expected tree, which the system trdec-con has, found 'sequence'. Leave it out: the system",
+        ),
+        ("", ["nonsense"], "'nonsense': expected key=value with a dotted key, such as model.hidden_size=256."),
+        ("", ["model..x=3"], "'model..x=3': expected key=value with a dotted key"),
+        ("", ["model.hidden_size=[3"], "'model.hidden_size=[3': expected a value as YAML writes it, found '[3'."),
+        ("", ["system.name=3"], "'system.name=3': system is 'trdec-con' (a string) and has no keys"),
+        ("seed: 1\nseed: 2", [], "my.yaml, line 7: the key 'seed' was given before, at "),
+        ("model: [", [], "my.yaml, line 6: this is not YAML: expected the node content"),
+        ("", ["system=[seq2seq, lin]"], "system: expected a string, found ['seq2seq', 'lin'] (a list)."),
+        ("", ["output=2024-02-30"], "'output=2024-02-30': expected a value as YAML writes it, found '2024-02-30'."),
+        ("x: 2024-02-30", [], "my.yaml: this is not YAML: day is out of range for month."),
+        ("model: &m {dropout: *m}", [], "my.yaml, line 6: the value of 'model.dropout' contains itself."),
+        (
+            "",
+            ["training.final_weights=average"],
+            "training: final_weights: average is the mean of the weights that are kept, and keep_best is 1. Set keep",
+        ),
+        (
+            "",
+            ["model.tie_embeddings=true", "model.readout=paper"],
+            "model: tie_embeddings needs features of the embeddings' size, 512, but this decoder's readout gives 1024.",
+        ),
+        (
+            "",
+            ["output=~nobody-has-this-name/x"],
+            "output: expected a path, found '~nobody-has-this-name/x': no user of that name has a folder here.",
+        ),
+    ],
+)
+def test_mistakes_are_named_with_their_place(write: Any, lines: str, overrides: list[str], message: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        load_configuration(write(MINIMAL + lines), overrides)
+
+
+def test_a_tilde_is_ones_own_folder(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/of/mine")
+    found = load_configuration(
+        write(MINIMAL), ["output=~/m", "folder=~/corpora", "data.source_subwords.model=~/s.model"]
+    )
+    assert found.output == Path("/home/of/mine/m")
+    assert found.located_data.train.source == Path("/home/of/mine/corpora/a.src")
+    assert found.located_data.source_subwords.model == Path("/home/of/mine/s.model")
+
+
+def test_all_mistakes_are_told_at_once(write: Any) -> None:
+    with pytest.raises(ConfigError) as raised:
+        load_configuration(write(MINIMAL), ["model.hiden_size=3", "training.treads=2"])
+    assert len(str(raised.value).splitlines()) == 2
+
+
+def test_missing_keys_are_explained(write: Any) -> None:
+    with pytest.raises(ConfigError) as raised:
+        load_configuration(write("system: lin\ndata:\n  train: {source: x}\n"))
+    lines = str(raised.value).splitlines()
+    assert any("the key 'output' is missing. The model directory" in line for line in lines)
+    assert any(
+        line.endswith("the key 'data.train.target' is missing. Their translations, one a line.") for line in lines
+    )
+    assert any("my.yaml, line 3: the key 'data.train.target'" in line for line in lines)
+
+
+def test_files_that_are_no_configuration_are_refused(write: Any, tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"gone.yaml: cannot be read: No such file"):
+        load_configuration(tmp_path / "gone.yaml")
+    with pytest.raises(ConfigError, match="expected keys with values, such as 'system: seq2seq', found 'hello'"):
+        load_configuration(write("hello"))
+    latin = tmp_path / "latin.yaml"
+    latin.write_bytes(b"system: \xe4")
+    with pytest.raises(ConfigError, match=r"latin.yaml: expected UTF-8, found the byte 0xe4"):
+        load_configuration(latin)
+    with pytest.raises(ConfigError, match="the key 'system' is missing"):
+        load_configuration(write(""))
+
+
+def test_a_character_that_yaml_forbids_is_said(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("system: seq2seq\x07\n")
+    with pytest.raises(ConfigError, match=r"bad\.yaml: this is not YAML: unacceptable character #x0007"):
+        load_configuration(tmp_path / "bad.yaml")
+
+
+def test_a_saved_configuration_is_the_same_when_read(write: Any, tmp_path: Path) -> None:
+    overrides = ["model.dropout.states=0.1", "output=größe/ö", "data.transforms=[binarise]", "training.clip=1"]
+    configuration = load_configuration(write(MINIMAL), overrides[:-1])
+    configuration.save(tmp_path / "saved.yaml")
+    assert load_configuration(tmp_path / "saved.yaml") == configuration
+
+
+def _changed(write: Any, *overrides: str, base: tuple[str, ...] = ()) -> None:
+    path = write(MINIMAL)
+    before, now = load_configuration(path, base), load_configuration(path, [*base, *overrides])
+    check_unchanged(before, now, Path("models/x/config.yaml"))
+
+
+@pytest.mark.parametrize(
+    "override",
+    ["training.max_updates=9", "training.threads=2", "output=elsewhere", "folder=elsewhere", "data.train.source=x"],
+)
+def test_some_keys_may_change_when_training_goes_on(write: Any, override: str) -> None:
+    _changed(write, override)
+
+
+def test_other_keys_may_not(write: Any) -> None:
+    with pytest.raises(ConfigError) as raised:
+        _changed(write, "model.hidden_size=9", "training.optimiser.clip=null", "training.max_updates=9")
+    assert str(raised.value).splitlines() == [
+        "models/x/config.yaml: the training in this directory was begun with another configuration:",
+        "  model.hidden_size: 512 there, 9 now",
+        "  training.optimiser.clip: 5.0 there, None now",
+        "Choose another output for the new training, or set these keys back to go on with the old one.",
+    ]
+
+
+def test_the_end_of_a_cosine_may_not_move(write: Any) -> None:
+    cosine = "training.schedule.kind=cosine"
+    with pytest.raises(ConfigError, match=r"training.max_updates: 5000 there, 9 now"):
+        _changed(write, "training.max_updates=9", base=(cosine,))
+    _changed(write, "training.max_updates=9", base=(cosine, "training.schedule.decay_updates=7"))
+
+
+@pytest.mark.parametrize("path", sorted((REPOSITORY / "configs").glob("*.yaml")), ids=lambda path: path.name)
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_recipe_takes_every_system(path: Path, system: str) -> None:
+    configuration = load_configuration(path, [f"system={system}"])
+    assert configuration.system == system
+    assert yaml.safe_load(path.read_text(encoding="utf-8"))["folder"] == str(configuration.folder)
+
+
+def test_the_reference_is_up_to_date() -> None:
+    written = (REPOSITORY / "docs" / "configuration.md").read_text(encoding="utf-8")
+    assert written == configuration_reference(), "run: python -m trdec.configuration.reference > docs/configuration.md"
+
+
+def test_every_key_is_described() -> None:
+    def check(model: Any, prefix: str) -> None:
+        for name, field in model.model_fields.items():
+            assert field.description, f"{prefix}{name}"
+            assert field.description.rstrip().endswith("."), f"{prefix}{name}: {field.description}"
+            if hasattr(field.annotation, "model_fields"):
+                check(field.annotation, f"{prefix}{name}.")
+
+    check(Configuration, "")

@@ -1,0 +1,82 @@
+"""Archives are unpacked to their folder and nowhere else."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.archives import tar_of, zip_of
+from trdec.corpora.download import unpack
+from trdec.errors import DownloadError
+
+FILES = {"a/train.en": b"a cat\n", "train.de": "Kätzchen\n".encode()}
+
+
+def _unpacked(tmp_path: Path, name: str, content: bytes) -> dict[str, bytes]:
+    (tmp_path / name).write_bytes(content)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    unpack(tmp_path / name, folder)
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_tar_zip_and_gzip_are_unpacked(tmp_path: Path) -> None:
+    for number, (name, content, files) in enumerate(
+        [
+            ("some.tgz", tar_of(FILES), FILES),
+            ("some.zip", zip_of(FILES), FILES),
+            ("train.en.gz", gzip.compress(b"a cat\n"), {"train.en": b"a cat\n"}),
+        ]
+    ):
+        (tmp_path / str(number)).mkdir()
+        assert _unpacked(tmp_path / str(number), name, content) == files
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("some.tgz", tar_of({"ok": b"", "../outside": b"x"})),
+        ("some.tgz", tar_of({"ok": b"", "a/../../outside": b"x"})),
+        ("some.tgz", tar_of({"ok": b""}, {"../outside": "ok"})),
+        ("some.zip", zip_of({"ok": b"", "../outside": b"x"})),
+        ("some.zip", zip_of({"ok": b"", "..\\outside": b"x"})),
+    ],
+)
+def test_a_path_that_leads_out_is_refused(name: str, content: bytes, tmp_path: Path) -> None:
+    with pytest.raises(DownloadError, match=rf"{name}: the archive would write outside its folder, to .*Nothing"):
+        _unpacked(tmp_path, name, content)
+    assert not list(tmp_path.rglob("outside"))
+
+
+@pytest.mark.parametrize(("name", "pack"), [("some.tgz", tar_of), ("some.zip", zip_of)])
+def test_an_absolute_path_is_refused(name: str, pack: Callable[[dict[str, bytes]], bytes], tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    with pytest.raises(DownloadError, match=rf"outside its folder, to '{outside}'. Nothing was kept"):
+        _unpacked(tmp_path, name, pack({"ok": b"", str(outside): b"x"}))
+    assert not outside.exists()
+
+
+def test_a_link_is_passed_over_and_leads_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "target").mkdir()
+    archive = tar_of({"ok": b"text"}, {"link": "../target"}, {"link/file": b"x"})
+    assert _unpacked(tmp_path, "some.tgz", archive) == {"ok": b"text", "link/file": b"x"}
+    assert list((tmp_path / "target").iterdir()) == []
+    assert "some.tgz: link is neither a file nor a folder, and was passed over." in caplog.text
+
+
+def test_what_is_no_archive_is_said_to_be_none(tmp_path: Path) -> None:
+    with pytest.raises(DownloadError, match=r"x.tgz: expected an archive .* begins with b'<html>Not found'"):
+        _unpacked(tmp_path, "x.tgz", b"<html>Not found")
+
+
+@given(st.sampled_from([tar_of(FILES), gzip.compress(b"a cat\n" * 99)]), st.data())
+def test_an_archive_cut_short_is_never_taken_for_a_whole_one(content: bytes, data: st.DataObject) -> None:
+    cut = content[: data.draw(st.integers(0, len(content) - 1))]
+    with TemporaryDirectory() as folder, pytest.raises(DownloadError, match=r"is damaged|expected an archive"):
+        _unpacked(Path(folder), "x.gz", cut)
