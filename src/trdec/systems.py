@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from trdec.targets.derivation import DerivationTarget
 from trdec.targets.sequence import CcgTarget, LinTarget, Seq2SeqTarget
-from trdec.trees.transforms import null_labels, strip_tags
+from trdec.trees.transforms import Transform, null_labels, strip_tags
 from trdec.trees.tree import Nonterminal
-
-Transform = Callable[[Nonterminal], Nonterminal]
 
 CONSTITUENCY = "constituency"
 DEPENDENCY = "dependency"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -12,10 +12,7 @@ import typer
 
 from trdec.errors import TrdecError
 from trdec.files import STANDARD
-from trdec.trees.transforms import bare_leaves, binarise, limit_depth, null_labels, strip_tags, wrap_words
-from trdec.trees.tree import Nonterminal
-
-Transform = Callable[[Nonterminal], Nonterminal]
+from trdec.trees.transforms import Transform, bare_leaves, binarise, limit_depth, null_labels, strip_tags, wrap_words
 
 
 class TreeFormat(StrEnum):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -14,17 +13,6 @@ from trdec.systems import ANNOTATIONS
 from trdec.text import SubwordKind
 from trdec.trees.builders import BUILDERS
 from trdec.trees.own_builders import is_own
-from trdec.trees.transforms import bare_leaves, binarise, null_labels, strip_tags, wrap_words
-from trdec.trees.tree import Nonterminal
-
-TRANSFORMS: dict[str, Callable[[Nonterminal], Nonterminal]] = {
-    "strip-tags": strip_tags,
-    "null-labels": null_labels,
-    "wrap-words": wrap_words,
-    "bare-leaves": bare_leaves,
-    "binarise": binarise,
-}
-"""What can be done to trees beyond what their system does."""
 
 TransformName = Literal["strip-tags", "null-labels", "wrap-words", "bare-leaves", "binarise"]
 

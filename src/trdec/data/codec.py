@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trdec.configuration.sections import TRANSFORMS, check_kind
+from trdec.configuration.sections import check_kind
 from trdec.data.notation import AnyTarget, notation_of
 from trdec.data.store import AGAIN, read_description, write_description
 from trdec.errors import StoredDataError, SubwordError, TrdecError, UnknownActionError, UsageError
@@ -17,7 +17,7 @@ from trdec.systems import SYSTEMS, System, Treebank
 from trdec.targets.actions import EmitWord
 from trdec.targets.target import ActionTable, replay
 from trdec.text import UNKNOWN, Side, Subwords
-from trdec.trees.transforms import desegment, segment
+from trdec.trees.transforms import TRANSFORMS, desegment, segment
 from trdec.trees.tree import Nonterminal, words
 
 if TYPE_CHECKING:

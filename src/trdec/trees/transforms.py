@@ -170,3 +170,15 @@ def _itself(leaf: Terminal) -> Tree:
 def _nonterminal(tree: Tree) -> Nonterminal:
     assert isinstance(tree, Nonterminal)
     return tree
+
+
+Transform = Callable[[Nonterminal], Nonterminal]
+
+TRANSFORMS: dict[str, Transform] = {
+    "strip-tags": strip_tags,
+    "null-labels": null_labels,
+    "wrap-words": wrap_words,
+    "bare-leaves": bare_leaves,
+    "binarise": binarise,
+}
+"""Transforms by the name that configurations and the command line know them by."""
