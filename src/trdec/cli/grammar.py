@@ -24,7 +24,6 @@ from trdec.cli.options import (
     Problems,
     StripTagsOption,
     TextOption,
-    Transform,
     TreeFormat,
     WrapWordsOption,
     chosen_input,
@@ -35,6 +34,7 @@ from trdec.files import STANDARD, read_lines, writing
 from trdec.trees import treebank
 from trdec.trees.grammar import Grammar
 from trdec.trees.grammar import coverage as measure
+from trdec.trees.transforms import Transform
 from trdec.trees.tree import Nonterminal
 
 app = typer.Typer(no_args_is_help=True, help="Extract grammars from trees and measure what they cover.")
