@@ -22,19 +22,19 @@ from torch import Tensor
 
 from machine import matrix_product_rate, peak_memory
 from trdec.configuration.sections import ModelConfiguration
-from trdec.data.batch import Inventory
+from trdec.data.batch import Inventory, SourceBatch
 from trdec.freed_memory import keep_freed_memory
 from trdec.model.translation_model import TranslationModel
 from trdec.search.beam import BeamSettings, beam_search
 from trdec.search.frontiers import STEPS, Effects
 from trdec.search.limits import LengthLimits
-from trdec.search.state import SearchModel, SearchState
+from trdec.search.state import SearchState
 from trdec.targets.actions import ApplyRule
 from trdec.targets.derivation import BEGUN, DerivationTarget
 from trdec.targets.sequence import Seq2SeqTarget
 from trdec.targets.target import ActionTable, Target
 from trdec.text import UNKNOWN, Subwords
-from trdec.translation.source import Source, batches, side_by_side
+from trdec.translation.source import Source, batches
 from trdec.translation.translator import PLACES, ROWS
 from trdec.trees.builders import version_1
 from trdec.trees.transforms import rooted, segment, wrap_words
@@ -50,7 +50,7 @@ class Work:
 
     sources: list[Source]
     kinds: list[list[int]]
-    model: SearchModel
+    model: TranslationModel
     effects: Effects
     action_kinds: Tensor  # A
 
@@ -100,10 +100,8 @@ def load(folder: Path, name: str, hidden_size: int, times: int = 1) -> Work:
         torch.tensor([kind in ("word", "eop") for kind in table.kinds]),
     )
     torch.manual_seed(1)
-    configuration = ModelConfiguration(
-        decoder="sequence" if name == "seq2seq" else "tree", embedding_size=hidden_size, hidden_size=hidden_size
-    )
-    model = TranslationModel[Any](configuration, inventory).eval()
+    configuration = ModelConfiguration(embedding_size=hidden_size, hidden_size=hidden_size)
+    model = TranslationModel(configuration, inventory, decoder="sequence" if name == "seq2seq" else "tree").eval()
     # Each rule is a kind of its own, so that the shape of the tree is the reference's.
     names = [str(action) if isinstance(action, ApplyRule) else type(action).__name__ for action in table.actions]
     numbers_of_kinds = {name: number for number, name in enumerate(dict.fromkeys(names))}
@@ -123,13 +121,14 @@ def measure(work: Work, name: str, beam_size: int, rows: int, most: int) -> dict
     count = min(most, len(work.sources))
     chosen = np.linspace(0, len(work.sources) - 1, count).astype(int).tolist()
     sources, kinds = [work.sources[n] for n in chosen], [work.kinds[n] for n in chosen]
+    model = work.model.for_search()
     rates = [matrix_product_rate(0.5)]
     begin, begin_cpu = time.perf_counter(), time.process_time()
     actions = 0
     for numbers in batches(sources, max(1, rows // beam_size), max(1, PLACES // beam_size)):
         constraint = SameKinds([kinds[n] for n in numbers], work.action_kinds)
-        batch = side_by_side([sources[n] for n in numbers], "cpu")
-        for found in beam_search(work.model, work.effects, *batch, settings, [constraint]):
+        batch = SourceBatch.of([sources[n].pieces for n in numbers])
+        for found in beam_search(model, work.effects, batch, settings, [constraint]):
             actions += len(found[0].actions)
     elapsed, cpu = time.perf_counter() - begin, time.process_time() - begin_cpu
     rates.append(matrix_product_rate(0.5))

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from machine import matrix_product_rate, peak_memory, read_rate
 from trdec.configuration.sections import ModelConfiguration
-from trdec.data.batch import Batch, Inventory
+from trdec.data.batch import Batch, Inventory, SourceBatch
 from trdec.freed_memory import keep_freed_memory
 from trdec.model.translation_model import TranslationModel
 from trdec.targets.derivation import BEGUN, DerivationTarget
@@ -146,10 +146,10 @@ def make_batch(work: Load, numbers: list[int]) -> Batch:
         padding[row, : len(work.steps[number])] = False
     lengths = torch.tensor([len(work.sources[n]) for n in numbers])
     actions, symbols, parents = steps.unbind(-1)
-    return Batch(source, lengths, actions, symbols, parents, padding)
+    return Batch(SourceBatch(source, lengths), actions, symbols, parents, padding)
 
 
-def train(model: TranslationModel[Any], optimiser: torch.optim.Optimizer, batch: Batch) -> None:
+def train(model: TranslationModel, optimiser: torch.optim.Optimizer, batch: Batch) -> None:
     """One update."""
     optimiser.zero_grad()
     loss = model.loss(batch)
@@ -158,10 +158,12 @@ def train(model: TranslationModel[Any], optimiser: torch.optim.Optimizer, batch:
     optimiser.step()
 
 
-def measure(work: Load, configuration: ModelConfiguration, budget: int, seconds: float) -> dict[str, object]:
+def measure(
+    work: Load, configuration: ModelConfiguration, decoder: str, budget: int, seconds: float
+) -> dict[str, object]:
     """The speed of updates on batches of this size."""
     torch.manual_seed(1)
-    model = TranslationModel[Any](configuration, work.inventory)
+    model = TranslationModel(configuration, work.inventory, decoder=decoder)
     optimiser = torch.optim.Adam(model.parameters(), lr=0.001, fused=True)
     stream = batches(work, budget, seed=3)
     train(model, optimiser, next(stream))
@@ -180,7 +182,8 @@ def measure(work: Load, configuration: ModelConfiguration, budget: int, seconds:
     rate = sum(rates) / len(rates)
     scaled = subwords / processor / rate * REFERENCE_RATE
     return {
-        "decoder": configuration.decoder,
+        "decoder": decoder,
+        "hidden_size": configuration.hidden_size,
         "readout": configuration.readout,
         "steps_per_batch": budget,
         "sentences_per_batch": round(sentences / updates, 1),
@@ -195,22 +198,25 @@ def measure(work: Load, configuration: ModelConfiguration, budget: int, seconds:
         "read_gb_per_second": round(read_rate(), 1),
         "subwords_per_gflop": round(subwords / processor / rate, 3),
         "subwords_per_second_at_140_gflops": round(scaled, 1),
-        "goal_at_140_gflops": GOALS.get((configuration.decoder, budget <= 800)),
+        "goal_at_140_gflops": GOALS.get((decoder, budget <= 800)) if configuration.hidden_size == 512 else None,
         "microseconds_per_action_cpu": round(processor / actions * 1e6, 1),
         "peak_memory_gb": round(peak_memory(), 2),
     }
 
 
-def growth(configuration: ModelConfiguration, seconds: float) -> Iterator[dict[str, object]]:
+def growth(configuration: ModelConfiguration, decoder: str, seconds: float) -> Iterator[dict[str, object]]:
     """The cost of an action in longer sentences, 16 in a batch, and in a larger corpus."""
     shortest = 8
     for times in (1, 2, 4, 8):
-        work = load(random_pairs(64, shortest * times), configuration.decoder)
+        work = load(random_pairs(64, shortest * times), decoder)
         budget = 16 * max(len(steps) + len(source) for steps, source in zip(work.steps, work.sources, strict=True))
-        yield {"sentence_length": f"{times} x {shortest} words", **measure(work, configuration, budget, seconds)}
+        yield {
+            "sentence_length": f"{times} x {shortest} words",
+            **measure(work, configuration, decoder, budget, seconds),
+        }
     for count in (500, 5000):
-        work = load(random_pairs(count), configuration.decoder)
-        yield {"corpus": f"{count} sentences", **measure(work, configuration, 3200, seconds)}
+        work = load(random_pairs(count), decoder)
+        yield {"corpus": f"{count} sentences", **measure(work, configuration, decoder, 3200, seconds)}
 
 
 def main() -> None:
@@ -220,26 +226,26 @@ def main() -> None:
     parser.add_argument("--steps-per-batch", type=int, nargs="+", help="sizes of batches to measure")
     parser.add_argument("--readout", choices=["paper", "released"], default="released")
     parser.add_argument("--attention", choices=["additive", "dot"], default="additive")
+    parser.add_argument("--hidden-size", type=int, default=512)
     parser.add_argument("--growth", action="store_true", help="measure how cost grows with sentences and corpus")
     parser.add_argument("--seconds", type=float, default=15.0, help="how long to measure each batch size")
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
     keep_freed_memory()
     torch.set_num_threads(arguments.threads)
-    configurations = [
-        ModelConfiguration(decoder=decoder, readout=arguments.readout, attention=arguments.attention)
-        for decoder in arguments.decoder
-    ]
-    if arguments.growth:
-        for configuration in configurations:
-            for result in growth(configuration, arguments.seconds):
-                print(json.dumps(result), flush=True)
-        return
+    size = arguments.hidden_size
+    configuration = ModelConfiguration(
+        embedding_size=size, hidden_size=size, readout=arguments.readout, attention=arguments.attention
+    )
     pairs = random_pairs() if arguments.data is None else pairs_from(arguments.data)
-    for configuration in configurations:
-        work = load(pairs, configuration.decoder)
-        for budget in arguments.steps_per_batch or DEFAULT_SIZES[configuration.decoder]:
-            print(json.dumps(measure(work, configuration, budget, arguments.seconds)), flush=True)
+    for decoder in arguments.decoder:
+        if arguments.growth:
+            for result in growth(configuration, decoder, arguments.seconds):
+                print(json.dumps(result), flush=True)
+            continue
+        work = load(pairs, decoder)
+        for budget in arguments.steps_per_batch or DEFAULT_SIZES[decoder]:
+            print(json.dumps(measure(work, configuration, decoder, budget, arguments.seconds)), flush=True)
 
 
 if __name__ == "__main__":

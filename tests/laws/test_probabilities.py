@@ -18,16 +18,14 @@ decoders = pytest.mark.parametrize("decoder", ["tree", "sequence"])
 def make_model(decoder: str) -> TranslationModel:
     torch.manual_seed(2)
     inventory = tree_inventory() if decoder == "tree" else sequence_inventory()
-    configuration = ModelConfiguration(
-        decoder=decoder, embedding_size=3, hidden_size=4, readout="released", initialisation_range=0.8
-    )
-    return TranslationModel(configuration, inventory).double().eval()
+    configuration = ModelConfiguration(embedding_size=3, hidden_size=4, readout="released", initialisation_range=0.8)
+    return TranslationModel(configuration, inventory, decoder=decoder).double().eval()
 
 
 def first_step(model: TranslationModel, symbols: torch.Tensor) -> torch.Tensor:
     """Log-probabilities with these symbols open, one row each."""
     batch = random_batch(3, sizes=(1,))
-    memory = model.encode(batch.source, batch.source_lengths)
+    memory = model.encode(batch.source)
     state = model.start(memory).select(torch.zeros(len(symbols), dtype=torch.long))
     return model.step(state, memory, torch.full_like(symbols, NUM_ACTIONS), symbols, torch.zeros_like(symbols))[0]
 
@@ -62,8 +60,8 @@ def test_probabilities_follow_the_softmax_of_the_legal_logits_alone(decoder: str
 
 def smoothed_by_hand(model: TranslationModel, batch: Batch, share: float) -> torch.Tensor:
     """The smoothed loss from full distributions, one step at a time."""
-    memory = model.encode(batch.source, batch.source_lengths)
-    features = model.decoder.sequence(memory, batch)
+    passed = model.run(batch)
+    features = passed.unpack(passed.features)  # B T F
     total = torch.zeros((), dtype=torch.float64)
     for row, step in (~batch.padding).nonzero().tolist():
         legal = model.softmax.legal[batch.symbols[row, step]]

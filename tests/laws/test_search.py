@@ -18,6 +18,7 @@ from support.search_laws import (
     legal_and_whole,
 )
 from support.small_models import TARGETS, Tiny, small
+from trdec.data.batch import SourceBatch
 from trdec.search.beam import BeamSettings, beam_search
 from trdec.search.frontiers import STEPS, Effects, Frontiers
 from trdec.search.limits import LengthLimits, Normalisation
@@ -32,37 +33,31 @@ normalisations = pytest.mark.parametrize(
     ids=["none", "actions", "words"],
 )
 
-SOURCE = torch.tensor([[1, 2, 3], [4, 0, 0], [5, 6, 0]])
-SOURCE_LENGTHS = torch.tensor([3, 1, 2])
+SOURCE = SourceBatch(torch.tensor([[1, 2, 3], [4, 0, 0], [5, 6, 0]]), torch.tensor([3, 1, 2]))
 
 
 @targets
 @pytest.mark.parametrize("seed", range(5))
 def test_frontiers_of_many_rows_are_the_target_s_states(name: str, seed: int) -> None:
-    """Random legal walks, rows copied and dropped at random; the address of a step is a number of our own."""
+    """Random legal derivations, rows copied and dropped at random."""
     draw = random.Random(seed)
     target = TARGETS[name]
     table = ActionTable(target)
     states = [target.start()] * 4
-    # For each row, the address that each of its steps had; address 0 is no step.
-    addresses: list[list[int]] = [[0]] * 4
     frontiers = Frontiers.start(Effects.of(target, table), 4)
-    next_address = 1
-    for _ in range(25):
+    for step in range(25):
         rows = [draw.randrange(len(states)) for _ in range(draw.randint(2, 6))]
         rows = [row for row in rows if not states[row].finished]
         if not rows:
             break
-        states, addresses = [states[row] for row in rows], [addresses[row] for row in rows]
+        states = [states[row] for row in rows]
         frontiers = frontiers.select(torch.tensor(rows))
         assert frontiers.symbols.tolist() == [table.symbol_number(state.symbol) for state in states]
-        assert frontiers.parents.tolist() == [row[state.parent] for row, state in zip(addresses, states, strict=True)]
+        assert frontiers.parents.tolist() == [state.parent for state in states]
         actions = [draw.choice(target.legal(state.symbol)) for state in states]
-        here = [next_address + row for row in range(len(rows))]
-        next_address += len(rows)
-        frontiers = frontiers.advance(torch.tensor([table.number(action) for action in actions]), torch.tensor(here))
+        taken = torch.tensor([table.number(action) for action in actions])
+        frontiers = frontiers.advance(taken, torch.full_like(taken, step + 1))
         states = [target.advance(state, action) for state, action in zip(states, actions, strict=True)]
-        addresses = [[*row, address] for row, address in zip(addresses, here, strict=True)]
         assert frontiers.finished.tolist() == [state.finished for state in states]
 
 
@@ -98,9 +93,9 @@ def test_a_beam_wider_than_the_space_finds_what_enumeration_finds(
 ) -> None:
     tiny, most = Tiny.of(name, seed), 8 if name == "derivation" else 4
     settings = BeamSettings(3000, 20, normalisation, _limit(most))
-    found = beam_search(tiny.model, tiny.effects, SOURCE, SOURCE_LENGTHS, settings)
+    found = beam_search(tiny.model, tiny.effects, SOURCE, settings)
     for row, hypotheses in enumerate(found):
-        source = tuple(SOURCE[row, : SOURCE_LENGTHS[row]].tolist())
+        source = tuple(SOURCE.pieces[row, : SOURCE.lengths[row]].tolist())
         expected = _ranked(tiny, source, most, normalisation)
         assert 20 < len(expected) < 3000
         assert [hypothesis.actions for hypothesis in hypotheses] == [actions for _, actions, _ in expected[:20]]
@@ -136,9 +131,9 @@ def test_a_beam_is_what_its_definition_gives(name: str, beam_size: int) -> None:
     for seed in range(6):
         tiny = Tiny.of(name, seed, spread=2.0)
         settings = BeamSettings(beam_size, beam_size, Normalisation(1.0), _limit(90), early_termination=False)
-        found = beam_search(tiny.model, tiny.effects, SOURCE, SOURCE_LENGTHS, settings)
+        found = beam_search(tiny.model, tiny.effects, SOURCE, settings)
         for row, hypotheses in enumerate(found):
-            source = tuple(SOURCE[row, : SOURCE_LENGTHS[row]].tolist())
+            source = tuple(SOURCE.pieces[row, : SOURCE.lengths[row]].tolist())
             expected = _beam_by_hand(tiny, source, beam_size, most=40)
             if expected is not None:
                 told += 1
@@ -154,7 +149,7 @@ def test_ending_early_changes_nothing(name: str, normalisation: Normalisation, n
         tiny = Tiny.of(name, seed, spread=9.0)
         settings = BeamSettings(4, n_best, normalisation, _limit(12))
         early, late = (
-            beam_search(tiny.model, tiny.effects, SOURCE, SOURCE_LENGTHS, replace(settings, early_termination=early))
+            beam_search(tiny.model, tiny.effects, SOURCE, replace(settings, early_termination=early))
             for early in (True, False)
         )
         assert early == late
@@ -167,7 +162,7 @@ def test_ending_early_saves_steps(name: str) -> None:
         tiny = Tiny.of(name, seed=3, spread=9.0)
         settings = BeamSettings(8, 1, Normalisation(0.0), _limit(30), early_termination=early)
         memory = _Counting(tiny.model)
-        beam_search(memory, tiny.effects, SOURCE, SOURCE_LENGTHS, settings)
+        beam_search(memory, tiny.effects, SOURCE, settings)
         steps[early] = memory.rows
     assert steps[True] < steps[False]
 
@@ -209,7 +204,7 @@ def test_a_beam_of_1_is_greedy(system: str) -> None:
 def test_what_cannot_end_in_time_is_closed_legally_and_flagged(system: str) -> None:
     one = small(system)
     for most in (0, 1, 7, 12):
-        found = beam_search(one.model, one.effects, *one.sources(NUMBERS), BeamSettings(3, limits=_limit(most)))
+        found = beam_search(one.searching, one.effects, one.sources(NUMBERS), BeamSettings(3, limits=_limit(most)))
         shortest = int(one.effects.needs[list(one.effects.start), STEPS].sum())
         for number, (hypothesis,) in zip(NUMBERS, found, strict=True):
             legal_and_whole(one, hypothesis)
@@ -224,8 +219,8 @@ def test_what_cannot_end_in_time_is_closed_legally_and_flagged(system: str) -> N
 def test_a_least_length_is_kept(name: str) -> None:
     tiny = Tiny.of(name, seed=2)
     limits = LengthLimits(min_ratio=5, max_ratio=6, max_extra=0)
-    found = beam_search(tiny.model, tiny.effects, SOURCE, SOURCE_LENGTHS, BeamSettings(8, 3, limits=limits))
-    for length, hypotheses in zip(SOURCE_LENGTHS.tolist(), found, strict=True):
+    found = beam_search(tiny.model, tiny.effects, SOURCE, BeamSettings(8, 3, limits=limits))
+    for length, hypotheses in zip(SOURCE.lengths.tolist(), found, strict=True):
         for hypothesis in hypotheses:
             assert 5 * length <= len(hypothesis.actions) <= 6 * length
 
@@ -235,8 +230,8 @@ def test_a_least_length_leaves_the_best_of_those_that_are_long_enough(name: str)
     tiny, least, most = Tiny.of(name, seed=4), 3, 4
     if name == "derivation":
         least, most = 7, 8
-    source, lengths = SOURCE[1:2, :1], SOURCE_LENGTHS[1:2]
+    source = SOURCE.select(torch.tensor([1]))
     limits = LengthLimits(min_ratio=least, max_ratio=most, max_extra=0)
-    (found,) = beam_search(tiny.model, tiny.effects, source, lengths, BeamSettings(3000, 10, limits=limits))
+    (found,) = beam_search(tiny.model, tiny.effects, source, BeamSettings(3000, 10, limits=limits))
     expected = [actions for _, actions, _ in _ranked(tiny, (4,), most, Normalisation()) if len(actions) >= least]
     assert [hypothesis.actions for hypothesis in found] == expected[:10]

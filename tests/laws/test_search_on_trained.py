@@ -28,7 +28,7 @@ from trdec.systems import SYSTEMS
 from trdec.targets.target import replay
 from trdec.training.display import PlainDisplay
 from trdec.training.trainer import train
-from trdec.translation.translator import load_model
+from trdec.translation.model_directory import load_model
 
 pytestmark = pytest.mark.slow
 
@@ -68,7 +68,7 @@ def trained(request: pytest.FixtureRequest, toy: Path) -> Small:
 
 def test_the_networks_have_learnt(trained: Small) -> None:
     """Most of what they write is certain, unlike what a random network writes."""
-    found = beam_search(trained.model, trained.effects, *trained.sources(NUMBERS), BeamSettings(5))
+    found = beam_search(trained.searching, trained.effects, trained.sources(NUMBERS), BeamSettings(5))
     certainties = [log_prob > -0.3 for (hypothesis,) in found for log_prob in hypothesis.action_log_probs]
     assert sum(certainties) > 0.6 * len(certainties)
     assert not any(hypothesis.truncated for (hypothesis,) in found)
@@ -101,7 +101,7 @@ def test_a_beam_wider_than_the_space_finds_what_enumeration_finds(trained: Small
         expected = sorted(
             ((normalisation.score(log_probs[actions], len(actions), 0), actions) for actions in space), reverse=True
         )
-        (found,) = beam_search(trained.model, effects, *trained.sources([number]), settings)
+        (found,) = beam_search(trained.searching, effects, trained.sources([number]), settings)
         assert {hypothesis.actions for hypothesis in found} == set(space)
         assert [h.actions for h in found[:20]] == [actions for _, actions in expected[:20]]
         assert [h.score for h in found] == pytest.approx([score for score, _ in expected])
@@ -110,7 +110,7 @@ def test_a_beam_wider_than_the_space_finds_what_enumeration_finds(trained: Small
 
 def _all_words_but(one: Small, count: int) -> set[int]:
     """The numbers of all words but some that the network would write."""
-    ((best,),) = beam_search(one.model, one.effects, *one.sources(NUMBERS[:1]), BeamSettings(5))
+    ((best,),) = beam_search(one.searching, one.effects, one.sources(NUMBERS[:1]), BeamSettings(5))
     words = [number for number, kind in enumerate(one.codec.table.kinds) if kind == "word"]
     kept = list(dict.fromkeys(number for number in best.actions if number in words))[:count]
     return set(words) - set(kept)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
 import torch
 from torch import Tensor
 
-from support.random_batches import random_batch, sentence, sequence_inventory, tree_inventory
+from support.random_batches import random_batch, select, sentence, sequence_inventory, tree_inventory
 from support.small_models import small, small_dev
 from trdec.configuration.sections import DropoutConfiguration, ModelConfiguration
 from trdec.data.batch import Batch, collate
-from trdec.model import block_attention_tape
-from trdec.model.dropout import NO_DROPOUT, DecoderDropout
-from trdec.model.memory import Memory
+from trdec.model.dropout import NO_DROPOUT
+from trdec.model.fast import source
+from trdec.model.fast.form import fast_form
+from trdec.model.interfaces import SearchModel, step_through
 from trdec.model.translation_model import TranslationModel
 from trdec.systems import SYSTEMS
 
@@ -37,26 +39,11 @@ dropouts = pytest.mark.parametrize("dropout", DROPOUTS, ids=["no dropout", "drop
 def make_model(kind: dict[str, object], dropout: DropoutConfiguration = DROPOUTS[0], seed: int = 1) -> TranslationModel:
     torch.manual_seed(seed)
     inventory = tree_inventory() if kind["decoder"] == "tree" else sequence_inventory()
+    chosen = {key: value for key, value in kind.items() if key != "decoder"}
     configuration = ModelConfiguration(
-        embedding_size=3, hidden_size=4, initialisation_range=0.7, dropout=dropout, **kind
+        embedding_size=3, hidden_size=4, initialisation_range=0.7, dropout=dropout, **chosen
     )
-    return TranslationModel(configuration, inventory).double()
-
-
-def stepped_features(model: TranslationModel, memory: Memory, batch: Batch, dropout: DecoderDropout) -> Tensor:
-    """What the definition gives, one step of all sentences after the other; 0 at padding."""
-    state = model.start(memory)
-    sentences = torch.arange(batch.num_sentences)
-    addresses = [torch.zeros_like(sentences)]  # of step t at t + 1
-    previous = torch.full_like(sentences, model.num_actions)
-    rows = []
-    for step in range(batch.actions.shape[1]):
-        parents = torch.stack(addresses)[batch.parents[:, step], sentences]
-        features, state = model.decoder.step(state, memory, previous, batch.symbols[:, step], parents, dropout.at(step))
-        addresses.append(state.here)
-        previous = batch.actions[:, step]
-        rows.append(features)
-    return torch.stack(rows, dim=1).masked_fill(batch.padding.unsqueeze(2), 0.0)  # B T F
+    return TranslationModel(configuration, inventory, decoder=str(kind["decoder"])).double()
 
 
 def gradients(model: TranslationModel, features: Tensor) -> dict[str, Tensor]:
@@ -67,10 +54,10 @@ def gradients(model: TranslationModel, features: Tensor) -> dict[str, Tensor]:
     return {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
 
 
-@pytest.fixture(params=[0, block_attention_tape.CACHED], ids=["a sentence at a time", "in blocks"])
+@pytest.fixture(params=[0, source.CACHED], ids=["a sentence at a time", "in groups of sentences"])
 def both_forms(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Attention as large networks compute it, then as small ones do; these are small enough for both."""
-    monkeypatch.setattr(block_attention_tape, "CACHED", request.param)
+    monkeypatch.setattr(source, "CACHED", request.param)
 
 
 @kinds
@@ -96,12 +83,17 @@ def test_every_system_trains_on_what_it_steps_through(system: str) -> None:
 def assert_sequence_is_stepping(model: TranslationModel, batch: Batch) -> dict[str, Tensor]:
     """The same features and gradients both ways, of which the latter are given back."""
     masks = model.decoder.sample_dropout(batch)
+    fast = fast_form(model.decoder)
+    assert fast is not None
     found, defined = [], []
-    for into, compute in ((found, model.decoder.sequence), (defined, partial(stepped_features, model))):
+    for into, compute in ((found, fast.run), (defined, partial(step_through, model.decoder))):
         torch.manual_seed(9)  # the encoder drops the same places both times
-        features = compute(model.encode(batch.source, batch.source_lengths), batch, masks)
-        into += [features.detach(), gradients(model, features)]
+        passed = compute(model.encoder(batch.source), batch, masks)
+        features = passed.unpack(passed.features)  # B T F
+        attention = {rnn: passed.unpack(weights) for rnn, weights in passed.attention.items()}  # B T S
+        into += [features.detach(), gradients(model, features), attention]
     torch.testing.assert_close(found[0], defined[0], rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(found[2], defined[2], rtol=1e-9, atol=1e-9)
     assert found[1].keys() == defined[1].keys()
     for name, gradient in defined[1].items():
         torch.testing.assert_close(found[1][name], gradient, rtol=1e-9, atol=1e-9, msg=name)
@@ -130,8 +122,7 @@ class _Features(torch.nn.Module):
         self.model = model
 
     def forward(self, batch: Batch) -> Tensor:
-        memory = self.model.encode(batch.source, batch.source_lengths)
-        return self.model.decoder.sequence(memory, batch)
+        return self.model.run(batch).features
 
 
 @kinds
@@ -148,16 +139,16 @@ def test_a_batch_is_its_sentences(kind: dict[str, object]) -> None:
 def test_the_order_of_sentences_does_not_matter(kind: dict[str, object]) -> None:
     model, batch = make_model(kind).eval(), random_batch(7)
     order = torch.tensor([2, 0, 3, 1])
-    moved = Batch(*(getattr(batch, name)[order] for name in batch.__dataclass_fields__))
+    moved = select(batch, order)
     torch.testing.assert_close(model.log_probs(moved), model.log_probs(batch)[order], rtol=1e-9, atol=1e-9)
 
 
 @kinds
 def test_gold_log_probabilities_are_those_that_stepping_gives(kind: dict[str, object]) -> None:
     model, batch = make_model(kind).eval(), random_batch(8)
-    memory = model.encode(batch.source, batch.source_lengths)
-    features = stepped_features(model, memory, batch, NO_DROPOUT)
-    weight = model._output_weight()
+    passed = step_through(model.decoder, model.encoder(batch.source), batch, NO_DROPOUT)
+    features = passed.unpack(passed.features)  # B T F
+    weight = model.output_matrix()
     expected = torch.zeros(batch.padding.shape, dtype=torch.float64)
     for row, step in (~batch.padding).nonzero().tolist():
         legal = model.softmax.legal[batch.symbols[row, step]]
@@ -167,90 +158,64 @@ def test_gold_log_probabilities_are_those_that_stepping_gives(kind: dict[str, ob
 
 
 @kinds
-@pytest.mark.parametrize("gradients_kept", [True, False], ids=["the definition", "the fast way"])
+@pytest.mark.parametrize("fast", [False, True], ids=["the definition", "the fast way"])
 def test_hypotheses_of_a_sentence_are_copies_of_it_and_survive_any_reordering(
-    kind: dict[str, object], gradients_kept: bool
+    kind: dict[str, object], fast: bool
 ) -> None:
     """Three hypotheses a sentence follow different derivations, are shuffled at every step, and find their parents."""
-    with torch.set_grad_enabled(gradients_kept):
-        check_hypotheses(make_model(kind).eval())
-
-
-def check_hypotheses(model: TranslationModel) -> None:
+    model = make_model(kind).eval()
     width = 3
     gold = random_batch(11, sizes=(6, 4, 5, 3, 2, 7))
     # Rows 0-2 read the source of row 0, rows 3-5 that of row 3.
-    sources = torch.tensor([0, 0, 0, 3, 3, 3])
-    gold = Batch(
-        gold.source[sources],
-        gold.source_lengths[sources],
-        gold.actions,
-        gold.symbols,
-        gold.parents,
-        gold.padding,
-    )
+    gold = replace(gold, source=gold.source.select(torch.tensor([0, 0, 0, 3, 3, 3])))
     expected = model.log_probs(gold)
 
-    pair = torch.tensor([0, 3])
-    memory = model.encode(gold.source, gold.source_lengths).select(pair)
-    state = model.start(memory).select(torch.tensor([0] * width + [1] * width))
+    stepping = model.for_search() if fast else model
+    memory = stepping.encode(gold.source).select(torch.tensor([0, 3]))
+    state = stepping.start(memory).select(torch.tensor([0] * width + [1] * width))
     at = torch.arange(6)  # which derivation each row follows
-    addresses = torch.zeros(6, 1, dtype=torch.long)  # by derivation, step + 1
     found = torch.zeros_like(expected)
     draw = torch.Generator().manual_seed(3)
     for step in range(gold.actions.shape[1]):
         shuffle = torch.cat([torch.randperm(width, generator=draw) + base for base in (0, width)])
         state, at = state.select(shuffle), at[shuffle]
-        if step:  # where the step before left its states, asked only after the shuffle
-            column = torch.zeros(6, 1, dtype=torch.long)
-            column[at, 0] = state.here
-            addresses = torch.cat([addresses, column], dim=1)
         previous = gold.actions[at, step - 1] if step else torch.full_like(at, model.num_actions)
-        parents = addresses[at, gold.parents[at, step]]
-        log_probs, state = model.step(state, memory, previous, gold.symbols[at, step], parents)
+        symbols, parents = gold.symbols[at, step], gold.parents[at, step]
+        log_probs, state = stepping.step(state, memory, previous, symbols, parents)
         found[at, step] = log_probs[torch.arange(6), gold.actions[at, step]].masked_fill(gold.padding[at, step], 0)
     torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-9)
 
 
 @kinds
-def test_without_gradients_a_step_is_faster_and_has_the_same_probabilities(kind: dict[str, object]) -> None:
+def test_a_search_model_has_the_probabilities_of_the_definition(kind: dict[str, object]) -> None:
     model, batch = make_model(kind).eval(), random_batch(12)
     expected = stepped_log_probs(model, batch)
-    with torch.no_grad():
-        found = stepped_log_probs(model, batch)
-    torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(stepped_log_probs(model.for_search(), batch), expected, rtol=1e-9, atol=1e-9)
 
 
 @kinds
-def test_a_step_without_gradients_knows_the_present_weights(kind: dict[str, object]) -> None:
+def test_a_search_model_has_the_decoder_of_when_it_was_made(kind: dict[str, object]) -> None:
     model, batch = make_model(kind).eval(), random_batch(13)
+    searching = model.for_search()
+    before = stepped_log_probs(searching, batch)
     with torch.no_grad():
-        before = stepped_log_probs(model, batch)
-        for parameter in model.parameters():
-            parameter.mul_(0.9)
-        after = stepped_log_probs(model, batch)
-    assert not torch.equal(before, after)
-    torch.testing.assert_close(after, stepped_log_probs(model, batch), rtol=1e-9, atol=1e-9)
-    changed = make_model(kind, seed=2).eval()
-    with torch.no_grad():
-        model.load_state_dict(changed.state_dict())
-        torch.testing.assert_close(
-            stepped_log_probs(model, batch), stepped_log_probs(changed, batch), rtol=1e-9, atol=1e-9
-        )
+        for name, parameter in model.named_parameters():
+            if not name.startswith("encoder"):
+                parameter.mul_(0.9)
+    torch.testing.assert_close(
+        stepped_log_probs(model.for_search(), batch), stepped_log_probs(model, batch), rtol=1e-9, atol=1e-9
+    )
+    assert not torch.equal(before, stepped_log_probs(model, batch))
 
 
-def stepped_log_probs(model: TranslationModel, batch: Batch) -> Tensor:
+def stepped_log_probs(model: SearchModel, batch: Batch) -> Tensor:
     """B T A: the log-probabilities of all actions along the batch's derivations."""
-    memory = model.encode(batch.source, batch.source_lengths)
+    memory = model.encode(batch.source)
     state = model.start(memory)
-    sentences = torch.arange(batch.num_sentences)
-    addresses = [torch.zeros_like(sentences)]  # of step t at t + 1
-    previous = torch.full_like(sentences, model.num_actions)
+    previous = torch.full_like(batch.source.lengths, model.num_actions)
     rows = []
     for step in range(batch.actions.shape[1]):
-        parents = torch.stack(addresses)[batch.parents[:, step], sentences]
-        log_probs, state = model.step(state, memory, previous, batch.symbols[:, step], parents)
-        addresses.append(state.here)
+        log_probs, state = model.step(state, memory, previous, batch.symbols[:, step], batch.parents[:, step])
         previous = batch.actions[:, step]
         rows.append(log_probs)
     return torch.stack(rows, dim=1)  # B T A

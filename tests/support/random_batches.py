@@ -6,7 +6,7 @@ import random
 
 import torch
 
-from trdec.data.batch import Batch, Inventory
+from trdec.data.batch import Batch, Inventory, SourceBatch
 
 # Symbols: 0 ROOT, 1 NULL, 2 pre, 3 pre with a word in it, 4 the end.
 RULES = {0: (0, 1), 1: (2, 3, 4)}  # symbol -> rules
@@ -70,18 +70,23 @@ def random_batch(seed: int, sizes: tuple[int, ...] = (9, 2, 5, 0), max_source: i
         padding[row, : len(derivation)] = False
         source[row, : len(pieces)] = torch.tensor(pieces)
     lengths = torch.tensor([len(pieces) for pieces in sources])
-    return Batch(source, lengths, *steps.unbind(-1), padding)
+    return Batch(SourceBatch(source, lengths), *steps.unbind(-1), padding)
 
 
 def sentence(batch: Batch, row: int) -> Batch:
     """One sentence of a batch, without its padding."""
-    steps = int((~batch.padding[row]).sum())
-    length = int(batch.source_lengths[row])
+    alone = select(batch, torch.tensor([row]))
+    steps = int((~alone.padding).sum())
     return Batch(
-        batch.source[row : row + 1, :length],
-        batch.source_lengths[row : row + 1],
-        batch.actions[row : row + 1, :steps],
-        batch.symbols[row : row + 1, :steps],
-        batch.parents[row : row + 1, :steps],
-        batch.padding[row : row + 1, :steps],
+        alone.source,
+        alone.actions[:, :steps],
+        alone.symbols[:, :steps],
+        alone.parents[:, :steps],
+        alone.padding[:, :steps],
     )
+
+
+def select(batch: Batch, sentences: torch.Tensor) -> Batch:
+    """These sentences in this order."""
+    steps = (batch.actions, batch.symbols, batch.parents, batch.padding)
+    return Batch(batch.source.select(sentences), *(each[sentences] for each in steps))

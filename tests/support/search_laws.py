@@ -30,9 +30,8 @@ def forced_log_probs(one: Small, number: int, hypothesis: Hypothesis) -> list[fl
     steps = one.codec.table.numbers(
         replay(one.codec.target, [one.codec.table.actions[action] for action in hypothesis.actions])
     )
-    source, lengths = one.sources([number])
     columns = torch.from_numpy(steps).long().unsqueeze(0)  # 1 T 3
-    batch = Batch(source, lengths, *columns.unbind(2), torch.zeros(columns.shape[:2], dtype=torch.bool))
+    batch = Batch(one.sources([number]), *columns.unbind(2), torch.zeros(columns.shape[:2], dtype=torch.bool))
     with torch.no_grad():
         return one.model.log_probs(batch)[0].tolist()
 
@@ -40,7 +39,7 @@ def forced_log_probs(one: Small, number: int, hypothesis: Hypothesis) -> list[fl
 def is_legal_and_scored_as_in_training(one: Small) -> None:
     """What is found is a legal derivation that reads back to its text, best first, with the scores of training."""
     settings = BeamSettings(6, 4, limits=LengthLimits(max_ratio=1.0, max_extra=15))
-    found = beam_search(one.model, one.effects, *one.sources(NUMBERS), settings)
+    found = beam_search(one.searching, one.effects, one.sources(NUMBERS), settings)
     for number, hypotheses in zip(NUMBERS, found, strict=True):
         assert len(hypotheses) == 4
         assert [h.score for h in hypotheses] == sorted((h.score for h in hypotheses), reverse=True)
@@ -57,9 +56,9 @@ def is_the_same_in_any_batch(one: Small) -> None:
     """A sentence alone is translated as it is among others."""
     for size in (1, 5):
         settings = BeamSettings(size, size, limits=LengthLimits(max_ratio=2.0, max_extra=15))
-        together = beam_search(one.model, one.effects, *one.sources(NUMBERS), settings)
+        together = beam_search(one.searching, one.effects, one.sources(NUMBERS), settings)
         for number, hypotheses in zip(NUMBERS, together, strict=True):
-            (alone,) = beam_search(one.model, one.effects, *one.sources([number]), settings)
+            (alone,) = beam_search(one.searching, one.effects, one.sources([number]), settings)
             assert [h.actions for h in alone] == [h.actions for h in hypotheses]
             assert [h.score for h in alone] == pytest.approx([h.score for h in hypotheses])
 
@@ -67,18 +66,17 @@ def is_the_same_in_any_batch(one: Small) -> None:
 def _greedy(one: Small, number: int, most: int) -> list[int]:
     """Always the most probable action, by the target's own states, until the end or for so many steps."""
     table, target = one.codec.table, one.codec.target
-    memory = one.model.encode(*one.sources([number]))
+    memory = one.model.encode(one.sources([number]))
     state, symbolic = one.model.start(memory), target.start()
-    addresses, actions = [0], []
+    actions: list[int] = []
     previous = one.model.num_actions
     while not symbolic.finished and len(actions) < most:
-        symbol, parent = table.symbol_number(symbolic.symbol), addresses[symbolic.parent]
+        symbol, parent = table.symbol_number(symbolic.symbol), symbolic.parent
         log_probs, state = one.model.step(
             state, memory, torch.tensor([previous]), torch.tensor([symbol]), torch.tensor([parent])
         )
         log_probs[0, one.codec.unknown_action] = -torch.inf
         previous = int(log_probs[0].argmax())
-        addresses.append(int(state.here[0]))
         actions.append(previous)
         symbolic = target.advance(symbolic, table.actions[previous])
     return actions
@@ -87,7 +85,7 @@ def _greedy(one: Small, number: int, most: int) -> list[int]:
 def is_greedy_with_a_beam_of_1(one: Small, most: int = 20) -> None:
     """A beam of 1 takes the most probable action at each of so many steps."""
     settings = BeamSettings(1, limits=LengthLimits(max_ratio=0, max_extra=300))
-    found = beam_search(one.model, one.effects, *one.sources(NUMBERS), settings)
+    found = beam_search(one.searching, one.effects, one.sources(NUMBERS), settings)
     for number, (hypothesis,) in zip(NUMBERS, found, strict=True):
         # Random networks may never end: then they agree until the greatest length makes itself felt.
         assert list(hypothesis.actions[:most]) == _greedy(one, number, most)

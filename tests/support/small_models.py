@@ -5,12 +5,11 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from trdec.configuration.sections import (
     CorpusConfiguration,
@@ -19,9 +18,11 @@ from trdec.configuration.sections import (
     SubwordConfiguration,
 )
 from trdec.corpora.toy.generate import write_corpus
+from trdec.data.batch import SourceBatch
 from trdec.data.codec import Codec
 from trdec.data.prepare import prepare
 from trdec.data.store import Prepared
+from trdec.model.interfaces import SearchModel
 from trdec.model.translation_model import TranslationModel
 from trdec.search.frontiers import Effects
 from trdec.search.tabular import TabularModel
@@ -98,14 +99,18 @@ class Small:
     """A small random network of one of the systems, with what search needs besides."""
 
     codec: Codec
-    model: TranslationModel[Any]
+    model: TranslationModel
     effects: Effects
     lines: list[str]
 
-    def sources(self, numbers: list[int]) -> tuple[Tensor, Tensor]:
-        """These dev sentences side by side, and their lengths."""
-        pieces = [torch.from_numpy(self.codec.encode_source(self.lines[number])).long() for number in numbers]
-        return torch.nn.utils.rnn.pad_sequence(pieces, batch_first=True), torch.tensor([len(row) for row in pieces])
+    @cached_property
+    def searching(self) -> SearchModel:
+        """The network as a translator searches with it."""
+        return self.model.for_search()
+
+    def sources(self, numbers: list[int]) -> SourceBatch:
+        """These dev sentences side by side."""
+        return SourceBatch.of([self.codec.encode_source(self.lines[number]) for number in numbers])
 
 
 @cache
@@ -127,9 +132,8 @@ def small(system: str, seed: int = 1, spread: float = 0.7) -> Small:
     folder, data = _toy()
     codec = prepare(data, system, Path(folder.name) / system).codec
     torch.manual_seed(seed)
-    configuration = ModelConfiguration(
-        decoder=SYSTEMS[system].decoder, embedding_size=6, hidden_size=8, initialisation_range=spread
-    )
-    model: TranslationModel[Any] = TranslationModel(configuration, codec.inventory()).double().eval()
+    configuration = ModelConfiguration(embedding_size=6, hidden_size=8, initialisation_range=spread)
+    decoder = SYSTEMS[system].decoder
+    model = TranslationModel(configuration, codec.inventory(), decoder=decoder).double().eval()
     lines = data.dev.source.read_text(encoding="utf-8").splitlines()
     return Small(codec, model, Effects.of(codec.target, codec.table, [codec.unknown_action]), lines)

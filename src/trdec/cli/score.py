@@ -51,8 +51,8 @@ def score(
 
     from trdec.errors import UsageError
     from trdec.files import writing
+    from trdec.translation.model_directory import load_model
     from trdec.translation.scoring import Scorer
-    from trdec.translation.translator import load_model
 
     if trees is not None and annotation is not None:
         raise UsageError("trees are given twice, with --trees and with --annotation. Choose one.")

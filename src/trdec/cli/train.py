@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -48,7 +48,7 @@ def train(
     print(outcome.weights)
 
 
-def dev_bleu(model: TranslationModel[Any], codec: Codec, configuration: Configuration) -> float:
+def dev_bleu(model: TranslationModel, codec: Codec, configuration: Configuration) -> float:
     """BLEU of dev's greedy translations, on the text as its files have it."""
     from sacrebleu import corpus_bleu
 
@@ -57,7 +57,7 @@ def dev_bleu(model: TranslationModel[Any], codec: Codec, configuration: Configur
 
     dev = configuration.located_data.dev
     device = next(model.parameters()).device.type
-    translations = Translator(model, codec, device=device).translate(
+    translations = Translator([model], codec, device=device).translate(
         (line.text for line in read_lines(dev.source)), beam_size=1
     )
     references = [line.text for line in read_lines(dev.target)]

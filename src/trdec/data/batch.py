@@ -16,14 +16,47 @@ from trdec.data.store import Example, Prepared
 
 
 @dataclass(frozen=True)
+class SourceBatch:
+    """Some sources as an encoder reads them, as wide as the longest; padded places hold 0."""
+
+    pieces: Tensor  # B S   piece ids
+    lengths: Tensor  # B
+
+    @classmethod
+    def of(cls, sources: Sequence[NDArray[np.int32]]) -> SourceBatch:
+        """The piece numbers of each source, side by side."""
+        lengths = np.array([len(source) for source in sources])  # B
+        pieces = np.zeros((len(sources), lengths.max(initial=0)), dtype=np.int64)  # B S
+        for row, source in enumerate(sources):
+            pieces[row, : len(source)] = source
+        return cls(torch.from_numpy(pieces), torch.from_numpy(lengths))
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def device(self) -> torch.device:
+        """Where its tensors are."""
+        return self.lengths.device
+
+    def to(self, device: torch.device | str) -> SourceBatch:
+        """The same on another device."""
+        return SourceBatch(self.pieces.to(device), self.lengths.to(device))
+
+    def select(self, sentences: Tensor) -> SourceBatch:
+        """These sentences in this order."""
+        lengths = self.lengths[sentences]  # B
+        return SourceBatch(self.pieces[sentences, : int(lengths.max())], lengths)
+
+
+@dataclass(frozen=True)
 class Batch:
     """Some sentences with the steps that write them; padded places hold 0.
 
     Axes: B sentences, S source pieces, T steps.
     """
 
-    source: Tensor  # B S   piece ids
-    source_lengths: Tensor  # B
+    source: SourceBatch
     actions: Tensor  # B T   action ids
     symbols: Tensor  # B T   what is open when the action is chosen: a row of the legal table
     parents: Tensor  # B T   1 + the step whose rule opened the symbol; 0 = none
@@ -79,18 +112,14 @@ class Batcher:
 def collate(examples: Sequence[Example]) -> Batch:
     """The examples side by side, those of most steps first, otherwise in the order given."""
     ordered = sorted(examples, key=lambda example: -len(example.steps))
-    source_lengths = np.array([len(example.source) for example in ordered])  # B
     step_lengths = np.array([len(example.steps) for example in ordered])  # B
-    source = np.zeros((len(ordered), source_lengths.max(initial=0)), dtype=np.int64)  # B S
     steps = np.zeros((3, len(ordered), step_lengths.max(initial=0)), dtype=np.int64)  # 3 B T
     for row, example in enumerate(ordered):
-        source[row, : len(example.source)] = example.source
         steps[:, row, : len(example.steps)] = example.steps.T
     padding = np.arange(steps.shape[2]) >= step_lengths[:, np.newaxis]  # B T
     actions, symbols, parents = torch.from_numpy(steps).unbind()
     return Batch(
-        source=torch.from_numpy(source),
-        source_lengths=torch.from_numpy(source_lengths),
+        source=SourceBatch.of([example.source for example in ordered]),
         actions=actions,
         symbols=symbols,
         parents=parents,
@@ -101,9 +130,9 @@ def collate(examples: Sequence[Example]) -> Batch:
 def unbatch(batch: Batch) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
     """The source and the steps of each row, without padding: undoes `collate`."""
     steps = torch.stack([batch.actions, batch.symbols, batch.parents], dim=2).numpy().astype(np.int32)  # B T 3
-    source = batch.source.numpy().astype(np.int32)  # B S
+    source = batch.source.pieces.numpy().astype(np.int32)  # B S
     step_lengths = (~batch.padding).sum(dim=1).tolist()
-    source_lengths = batch.source_lengths.tolist()
+    source_lengths = batch.source.lengths.tolist()
     return [
         (source[row, :pieces], steps[row, :length])
         for row, (pieces, length) in enumerate(zip(source_lengths, step_lengths, strict=True))

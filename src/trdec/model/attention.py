@@ -1,4 +1,4 @@
-"""Attention over the encoder's states: the definition of each kind."""
+"""Attention over the encoder's states: which source places a hidden state looks at."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from trdec.model.attention_tape import AdditiveTape, AttentionTape, DotTape
-from trdec.model.block_attention_tape import AdditiveBlockTape, fits_blocks
-from trdec.model.memory import Memory
-from trdec.model.row_attention import AdditiveComparison, Comparison, DotComparison
+from trdec.model.interfaces import Encoding
 
 
 class Attention(Protocol):
@@ -19,20 +16,8 @@ class Attention(Protocol):
     def keys(self, states: Tensor) -> Tensor:
         """The encoder's states ... C as they are compared: ... H."""
 
-    def queries(self, hidden: Tensor) -> Tensor:
-        """Hidden states ... H as they are compared: ... H."""
-
-    def compare(self, queries: Tensor, keys: Tensor) -> Tensor:
-        """The scores B K S of queries B K H."""
-
-    def parameters_in_loop(self) -> tuple[Tensor, ...]:
-        """What the tape needs besides the keys."""
-
-    def tape(self, keys: Tensor, lengths: list[int], places: int, parameters: tuple[Tensor, ...]) -> AttentionTape:
-        """The fast form of this attention over keys B S H, for so many places of a recurrence."""
-
-    def comparison(self, keys: Tensor) -> Comparison:
-        """The fast form of comparing with these keys N H in a search."""
+    def score(self, hidden: Tensor, keys: Tensor) -> Tensor:
+        """The scores B K S of hidden states B K H for keys B S H."""
 
 
 class AdditiveAttention(nn.Module):
@@ -47,21 +32,9 @@ class AdditiveAttention(nn.Module):
     def keys(self, states: Tensor) -> Tensor:
         return nn.functional.linear(states, self.key_weight)  # ... H
 
-    def queries(self, hidden: Tensor) -> Tensor:
-        return nn.functional.linear(hidden, self.query_weight)  # ... H
-
-    def compare(self, queries: Tensor, keys: Tensor) -> Tensor:
-        return (queries.unsqueeze(2) + keys.unsqueeze(1)).tanh_() @ self.score_weight  # B K S
-
-    def parameters_in_loop(self) -> tuple[Tensor, ...]:
-        return self.query_weight, self.score_weight
-
-    def tape(self, keys: Tensor, lengths: list[int], places: int, parameters: tuple[Tensor, ...]) -> AttentionTape:
-        kind = AdditiveBlockTape if fits_blocks(*keys.shape[1:]) else AdditiveTape
-        return kind(keys, lengths, places, parameters)
-
-    def comparison(self, keys: Tensor) -> Comparison:
-        return AdditiveComparison(keys, self.query_weight, self.score_weight)
+    def score(self, hidden: Tensor, keys: Tensor) -> Tensor:
+        queries = nn.functional.linear(hidden, self.query_weight)  # B K H
+        return torch.tanh(queries.unsqueeze(2) + keys.unsqueeze(1)) @ self.score_weight  # B K S
 
 
 class DotAttention(nn.Module):
@@ -74,20 +47,8 @@ class DotAttention(nn.Module):
     def keys(self, states: Tensor) -> Tensor:
         return nn.functional.linear(states, self.key_weight)  # ... H
 
-    def queries(self, hidden: Tensor) -> Tensor:
-        return hidden
-
-    def compare(self, queries: Tensor, keys: Tensor) -> Tensor:
-        return queries @ keys.transpose(1, 2)  # B K S
-
-    def parameters_in_loop(self) -> tuple[Tensor, ...]:
-        return ()
-
-    def tape(self, keys: Tensor, lengths: list[int], places: int, parameters: tuple[Tensor, ...]) -> AttentionTape:
-        return DotTape(keys, lengths, places, parameters)
-
-    def comparison(self, keys: Tensor) -> Comparison:
-        return DotComparison(keys)
+    def score(self, hidden: Tensor, keys: Tensor) -> Tensor:
+        return hidden @ keys.transpose(1, 2)  # B K S
 
 
 ATTENTIONS: dict[str, type[AdditiveAttention] | type[DotAttention]] = {
@@ -96,12 +57,14 @@ ATTENTIONS: dict[str, type[AdditiveAttention] | type[DotAttention]] = {
 }
 
 
-def attend(attention: Attention, hidden: Tensor, keys: Tensor, memory: Memory) -> Tensor:
-    """The context vectors R C of hidden states R H; all rows of a sentence look at it together.
+def attend(attention: Attention, hidden: Tensor, keys: Tensor, encoding: Encoding) -> tuple[Tensor, Tensor]:
+    """The contexts R C of hidden states R H, and the weights R S that they are formed with.
 
-    c = sum over j of softmax(score(s, h))[j] h[j]
+        a = softmax over j of score(s, h[j]),  c = sum over j of a[j] h[j]
+
+    All rows of a sentence look at it together.
     """
     grouped = hidden.view(len(keys), -1, hidden.shape[-1])  # B K H
-    scores = attention.compare(attention.queries(grouped), keys)  # B K S
-    scores = scores.masked_fill(memory.padding.unsqueeze(1), -torch.inf)
-    return (scores.softmax(dim=-1) @ memory.states).flatten(0, 1)  # R C
+    scores = attention.score(grouped, keys).masked_fill(encoding.padding.unsqueeze(1), -torch.inf)  # B K S
+    weights = scores.softmax(dim=-1)  # B K S
+    return (weights @ encoding.states).flatten(0, 1), weights.flatten(0, 1)  # R C, R S

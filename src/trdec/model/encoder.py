@@ -6,74 +6,63 @@ import torch
 from torch import Tensor, nn
 
 from trdec.configuration.sections import ModelConfiguration
+from trdec.data.batch import SourceBatch
 from trdec.model.dropout import sample_mask
-from trdec.model.embedded_tokens import embed_tokens
-from trdec.model.full_precision import apply_in_precision_of
+from trdec.model.fast.packing import Packing, embed_tokens
+from trdec.model.fast.recurrence import run_lstm
+from trdec.model.interfaces import Encoding, Summary
 from trdec.model.lstm_cell import LSTMCell
-from trdec.model.lstm_recurrence import LSTMRecurrence
-from trdec.model.memory import Memory
-from trdec.model.packing import Packing
 
 
-class Encoder(nn.Module):
+class LSTMEncoder(nn.Module):
     """A bidirectional LSTM (paper, section 3): h[j] = [h_forward[j]; h_backward[j]], the layers stacked."""
 
     def __init__(self, configuration: ModelConfiguration, source_size: int) -> None:
         super().__init__()
         embedding, hidden = configuration.embedding_size, configuration.hidden_size
+        self.output_size = 2 * hidden
         self.dropout = configuration.dropout
         self.embedding = nn.Embedding(source_size, embedding)
         sizes = [embedding] + [2 * hidden] * (configuration.encoder_layers - 1)
         self.forwards = nn.ModuleList(LSTMCell({"below": size}, hidden) for size in sizes)
         self.backwards = nn.ModuleList(LSTMCell({"below": size}, hidden) for size in sizes)
 
-    def forward(self, source: Tensor, source_lengths: Tensor) -> Memory:
-        """The memory of sources B S."""
-        packing = Packing(source_lengths)
-        last_steps = source_lengths[packing.sequences] - 1  # N
+    def forward(self, source: SourceBatch) -> Encoding:
+        """The states of all places; the summary is the last layer's final state in each direction."""
+        packing = Packing(source.lengths)
+        last_steps = source.lengths[packing.sequences] - 1  # N
         # The backward direction reads place j of a sentence of n pieces at its step n - 1 - j.
         mirrored = packing.place(packing.rows, last_steps - packing.steps)  # N
-        tokens = packing.pack(source)  # N
-        mask = None
-        if self.training:
-            mask = sample_mask(
-                (packing.size, self.embedding.embedding_dim), self.dropout.embeddings, self.embedding.weight
-            )
-        [(embedded, embedded_rows)] = embed_tokens(self.embedding.weight, [(tokens, mask)])  # M E, N
+        mask = self._sample_mask((packing.size, self.embedding.embedding_dim), self.dropout.embeddings)  # N E
+        [(embedded, token_rows)] = embed_tokens(self.embedding.weight, [(packing.pack(source.pieces), mask)])  # M E, N
         states: Tensor | None = None  # N C   the layer below's
         for forwards, backwards in zip(self.forwards, self.backwards, strict=True):
             outputs, finals = [], []
             for cell, places in ((forwards, None), (backwards, mirrored)):
                 assert isinstance(cell, LSTMCell)
+                weight = cell.input_weights["below"]
                 if states is None:
-                    rows = nn.functional.linear(embedded, cell.input_weights["below"], cell.bias)  # M 4H
-                    row_of = embedded_rows if places is None else embedded_rows[places]  # N
+                    rows = nn.functional.linear(embedded, weight, cell.bias)  # M 4H
+                    row_of = token_rows if places is None else token_rows[places]  # N
                     inputs = nn.functional.embedding(row_of, rows)  # N 4H
                 else:
-                    inputs = nn.functional.linear(states, cell.input_weights["below"], cell.bias)  # N 4H
+                    inputs = nn.functional.linear(states, weight, cell.bias)  # N 4H
                     inputs = inputs if places is None else inputs[places]
-                hidden, cells = apply_in_precision_of(
-                    cell.hidden_weight,
-                    LSTMRecurrence,
-                    inputs,
-                    cell.hidden_weight,
-                    self._sample_state_mask(len(source), cell),
-                    packing,
-                )  # N H, B H
+                mask = self._sample_mask((len(source), cell.hidden_size), self.dropout.states)  # B H
+                hidden, cells = run_lstm(inputs, cell.hidden_weight, mask, packing)  # N H, B H
                 finals.append((hidden[packing.last_places()], cells))  # B H
                 outputs.append(hidden if places is None else hidden[places])  # N H
             states = torch.cat(outputs, dim=1)  # N C
         assert states is not None
         unsort = torch.argsort(packing.order)  # B
-        return Memory(
-            states=packing.unpack(states, source.shape[1]),  # B S C
-            padding=torch.arange(source.shape[1], device=source.device) >= source_lengths.unsqueeze(1),  # B S
-            lengths=source_lengths,
-            final_hidden=torch.cat([hidden for hidden, _ in finals], dim=1)[unsort],  # B C
-            final_cells=torch.cat([cell for _, cell in finals], dim=1)[unsort],  # B C
+        return Encoding(
+            states=packing.unpack(states, source.pieces.shape[1]),  # B S C
+            lengths=source.lengths,
+            summary=Summary(
+                hidden=torch.cat([hidden for hidden, _ in finals], dim=1)[unsort],  # B C
+                cell=torch.cat([cell for _, cell in finals], dim=1)[unsort],  # B C
+            ),
         )
 
-    def _sample_state_mask(self, num_sentences: int, cell: LSTMCell) -> Tensor | None:
-        if not self.training:
-            return None
-        return sample_mask((num_sentences, cell.hidden_size), self.dropout.states, cell.hidden_weight)
+    def _sample_mask(self, shape: tuple[int, ...], share: float) -> Tensor | None:
+        return sample_mask(shape, share, self.embedding.weight) if self.training else None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor, nn
@@ -10,69 +11,77 @@ from torch import Tensor, nn
 from trdec.configuration.sections import ModelConfiguration
 from trdec.data.batch import Batch, Inventory
 from trdec.model.attention import ATTENTIONS, attend
-from trdec.model.context_features import context_features
 from trdec.model.dropout import NO_DROPOUT, DecoderDropout, drop, sample_mask
-from trdec.model.embedded_tokens import embed_tokens
-from trdec.model.full_precision import apply_in_precision_of
+from trdec.model.interfaces import Encoding
 from trdec.model.lstm_cell import LSTMCell
-from trdec.model.memory import Memory
-from trdec.model.packing import Packing
-from trdec.model.readout import SequenceReadout
-from trdec.model.sequence_recurrence import SequenceLayout, SequenceRecurrence
+from trdec.model.readout import ProjectedReadout
 from trdec.model.start import STARTS
 
 
 @dataclass(frozen=True)
+class SequenceMemory:
+    """The encoding, with the keys that attention compares states with."""
+
+    encoding: Encoding
+    keys: Tensor  # B S H
+
+    def select(self, sentences: Tensor) -> SequenceMemory:
+        """These sentences in this order."""
+        return SequenceMemory(self.encoding.select(sentences), self.keys[sentences])
+
+
+@dataclass(frozen=True)
 class SequenceDecoderState:
-    """The LSTM after a step; a sequence has no parents, so every address is 0."""
+    """The LSTM after a step."""
 
     hidden: Tensor  # R H
     cell: Tensor  # R H
     context: Tensor  # R C
-    here: Tensor  # R
+    weights: Tensor  # R S
+
+    @property
+    def attention(self) -> Mapping[str, Tensor]:
+        """What the latest step looked at."""
+        return {"sequence": self.weights}
 
     def select(self, rows: Tensor) -> SequenceDecoderState:
         """These rows in this order."""
-        return SequenceDecoderState(self.hidden[rows], self.cell[rows], self.context[rows], self.here[rows])
+        return SequenceDecoderState(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
 
 class SequenceDecoder(nn.Module):
     """An LSTM with attention and input feeding.
 
-        s[t] = LSTM([y[t-1]; c[t-1]], s[t-1])
-
-    `step` is its definition. `sequence` computes the same for a whole batch.
+    s[t] = LSTM([y[t-1]; c[t-1]], s[t-1])
     """
 
-    def __init__(self, configuration: ModelConfiguration, inventory: Inventory) -> None:
+    def __init__(self, configuration: ModelConfiguration, inventory: Inventory, context_size: int) -> None:
         super().__init__()
         embedding, hidden = configuration.embedding_size, configuration.hidden_size
-        context = 2 * hidden
         self.dropout = configuration.dropout
-        self.start_action = inventory.num_actions
         self.embedding = nn.Embedding(inventory.num_actions + 1, embedding)
-        self.cell = LSTMCell({"action": embedding, "context": context}, hidden)
-        self.attention = ATTENTIONS[configuration.attention](hidden, context)
-        self.start_state = STARTS[configuration.start](hidden)
-        self.readout = SequenceReadout(embedding, hidden, context)
+        self.cell = LSTMCell({"action": embedding, "context": context_size}, hidden)
+        self.attention = ATTENTIONS[configuration.attention](hidden, context_size)
+        self.start_state = STARTS[configuration.start](hidden, context_size)
+        self.readout = ProjectedReadout(1, embedding, hidden, context_size)
         self.feature_size = self.readout.feature_size
 
-    def prepare(self, memory: Memory) -> Memory:
-        """The memory with the attention's keys."""
-        return replace(memory, keys=(memory.unpack(self.attention.keys(memory.packed_states())),))
+    def prepare(self, encoding: Encoding) -> SequenceMemory:
+        """The encoding with the attention's keys."""
+        return SequenceMemory(encoding, self.attention.keys(encoding.states))
 
-    def start(self, memory: Memory) -> SequenceDecoderState:
-        """The state before the first step, one row a sentence."""
-        hidden, cell = self.start_state(memory)  # B H
-        context = torch.zeros_like(memory.final_cells)  # B C
-        return SequenceDecoderState(hidden, cell, context, memory.lengths.new_zeros(len(hidden)))
+    def start(self, memory: SequenceMemory) -> SequenceDecoderState:
+        """The state before the first step, one row per sentence."""
+        hidden, cell = self.start_state(memory.encoding)  # B H
+        states = memory.encoding.states  # B S C
+        return SequenceDecoderState(hidden, cell, torch.zeros_like(states[:, 0]), torch.zeros_like(states[:, :, 0]))
 
     def step(
         self,
         state: SequenceDecoderState,
-        memory: Memory,
+        memory: SequenceMemory,
         previous: Tensor,  # R
-        symbols: Tensor,  # noqa: ARG002  R   a sequence knows no open symbols
+        symbols: Tensor,  # noqa: ARG002  R   a sequence has no open symbols
         parents: Tensor,  # noqa: ARG002  R   nor parents
         dropout: DecoderDropout = NO_DROPOUT,
     ) -> tuple[Tensor, SequenceDecoderState]:
@@ -80,49 +89,9 @@ class SequenceDecoder(nn.Module):
         embedded = drop(self.embedding(previous), dropout.rule_embeddings)  # R E
         recurrent = drop(state.hidden, dropout.rule_states)  # R H
         hidden, cell = self.cell({"action": embedded, "context": state.context}, recurrent, state.cell)  # R H
-        context = attend(self.attention, hidden, memory.keys[0], memory)  # R C
+        context, weights = attend(self.attention, hidden, memory.keys, memory.encoding)  # R C, R S
         features = drop(self.readout(hidden, context), dropout.features)  # R F
-        return features, SequenceDecoderState(hidden, cell, context, torch.zeros_like(previous))
-
-    def sequence(self, memory: Memory, batch: Batch, dropout: DecoderDropout = NO_DROPOUT) -> Tensor:
-        """Features B T F of all steps."""
-        features, packing = self.packed_sequence(memory, batch, dropout)
-        return packing.unpack(features, batch.actions.shape[1])  # B T F
-
-    def packed_sequence(
-        self, memory: Memory, batch: Batch, dropout: DecoderDropout = NO_DROPOUT
-    ) -> tuple[Tensor, Packing]:
-        """Features N F of all steps that are not padding."""
-        packing = Packing((~batch.padding).sum(dim=1))
-        weights, source = self.cell.input_weights, memory.packed_states()  # sum(S) C
-        previous = torch.full_like(batch.actions, self.start_action)  # B T
-        previous[:, 1:] = batch.actions[:, :-1]
-
-        def packed(mask: Tensor | None) -> Tensor | None:
-            return None if mask is None else packing.pack(mask)
-
-        [(embedded, token_rows)] = embed_tokens(
-            self.embedding.weight, [(packing.pack(previous), packed(dropout.rule_embeddings))]
-        )  # M E, N
-        mask = None if dropout.rule_states is None else dropout.rule_states[packing.order]
-        layout = SequenceLayout(packing, memory.lengths.tolist(), token_rows, mask, self.attention.tape)
-        states, attention = apply_in_precision_of(
-            self.cell.hidden_weight,
-            SequenceRecurrence,
-            layout,
-            nn.functional.linear(embedded, weights["action"], self.cell.bias),  # M 4H
-            self.cell.hidden_weight,
-            nn.functional.linear(source, weights["context"]),  # sum(S) 4H
-            *(start[packing.order] for start in self.start_state(memory)),  # B H
-            memory.keys[0],
-            *self.attention.parameters_in_loop(),
-        )  # N H, B+N S
-
-        def contexts(*weights: Tensor) -> Tensor:
-            return context_features(memory, source, packing, [attention[batch.num_sentences :]], weights)  # N F
-
-        features = self.readout.sequence(states, contexts)  # N F
-        return drop(features, packed(dropout.features)), packing
+        return features, SequenceDecoderState(hidden, cell, context, weights)
 
     def sample_dropout(self, batch: Batch) -> DecoderDropout:
         """The places to drop while training on this batch."""

@@ -5,36 +5,46 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from trdec.model.memory import Memory
+from trdec.model.interfaces import Encoding, Summary
 
 
 class Bridge(nn.Module):
-    """c = W [c_forward; c_backward] + b,  s = tanh(c), as the released code of the paper's authors has it."""
+    """c = W z + b,  s = tanh(c), where z is the encoder's final cell, as the authors' released code has it."""
 
-    def __init__(self, hidden_size: int) -> None:
+    def __init__(self, hidden_size: int, context_size: int) -> None:
         super().__init__()
-        self.projection = nn.Linear(2 * hidden_size, hidden_size)
+        self.projection = nn.Linear(context_size, hidden_size)
 
-    def forward(self, memory: Memory) -> tuple[Tensor, Tensor]:
+    def forward(self, encoding: Encoding) -> tuple[Tensor, Tensor]:
         """Hidden state and cell, B H each."""
-        cell = self.projection(memory.final_cells)  # B H
+        cell = self.projection(summary_of(encoding).cell)  # B H
         return torch.tanh(cell), cell
 
 
 class LastState(nn.Module):
-    """The encoder's last hidden state and cell (paper, section 2), of the two directions the mean."""
+    """The encoder's last hidden state and cell (paper, section 2): of the two directions, the mean."""
 
-    def __init__(self, hidden_size: int) -> None:
+    def __init__(self, hidden_size: int, context_size: int) -> None:
         super().__init__()
-        self.hidden_size = hidden_size
+        if context_size % hidden_size:
+            raise ValueError(
+                f"start: last_state needs encoder states that are a multiple of hidden_size, {hidden_size}; "
+                f"this encoder's have {context_size}. Choose start: bridge."
+            )
+        self.directions = (-1, context_size // hidden_size, hidden_size)
 
-    def forward(self, memory: Memory) -> tuple[Tensor, Tensor]:
+    def forward(self, encoding: Encoding) -> tuple[Tensor, Tensor]:
         """Hidden state and cell, B H each."""
-        directions = (-1, 2, self.hidden_size)
-        return (
-            memory.final_hidden.view(directions).mean(dim=1),  # B H
-            memory.final_cells.view(directions).mean(dim=1),  # B H
-        )
+        summary = summary_of(encoding)
+        return summary.hidden.view(self.directions).mean(dim=1), summary.cell.view(self.directions).mean(dim=1)
+
+
+def summary_of(encoding: Encoding) -> Summary:
+    """The encoder's summary of the source; where it gives none, the mean of its states stands for both vectors."""
+    if encoding.summary is not None:
+        return encoding.summary
+    mean = encoding.states.sum(dim=1) / encoding.lengths.unsqueeze(1)  # B C
+    return Summary(mean, mean)
 
 
 STARTS: dict[str, type[Bridge] | type[LastState]] = {"bridge": Bridge, "last_state": LastState}

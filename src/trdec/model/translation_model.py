@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Self
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from trdec.configuration.sections import ModelConfiguration
-from trdec.data.batch import Batch, Inventory
-from trdec.model.action_softmax import ActionSoftmax
-from trdec.model.decoder import State
+from trdec.data.batch import Batch, Inventory, SourceBatch
 from trdec.model.dropout import NO_DROPOUT
-from trdec.model.encoder import Encoder
-from trdec.model.memory import Memory
-from trdec.model.search_memory import SearchMemory
+from trdec.model.encoder import LSTMEncoder
+from trdec.model.fast.form import fast_form
+from trdec.model.interfaces import AnyDecoder, DecoderPass, DecoderState, Encoder, Memory, SearchModel, step_through
 from trdec.model.sequence_decoder import SequenceDecoder
-from trdec.model.sequence_stepper import SequenceStepper
+from trdec.model.softmax import ActionSoftmax
 from trdec.model.tree_decoder import TreeDecoder
-from trdec.model.tree_stepper import TreeStepper
 
-DECODERS: dict[str, type[TreeDecoder] | type[SequenceDecoder]] = {"tree": TreeDecoder, "sequence": SequenceDecoder}
-STEPPERS: dict[str, type[TreeStepper] | type[SequenceStepper]] = {"tree": TreeStepper, "sequence": SequenceStepper}
+MakeEncoder = Callable[[ModelConfiguration, int], Encoder]
+MakeDecoder = Callable[[ModelConfiguration, Inventory, int], AnyDecoder]
+
+ENCODERS: dict[str, MakeEncoder] = {"lstm": LSTMEncoder}
+"""From the configuration and the number of source pieces to an encoder, by the name that systems know it by."""
+
+DECODERS: dict[str, MakeDecoder] = {"tree": TreeDecoder, "sequence": SequenceDecoder}
+"""From the configuration, the inventory and the size of the encoder's states to a decoder."""
 
 
 @dataclass(frozen=True)
@@ -34,45 +38,57 @@ class Loss:
     negative_log_probs: Tensor  # B T   of the gold actions, not smoothed, 0 at padding
 
 
-class TranslationModel(nn.Module, Generic[State]):
-    """log p(action | source, actions before): what training, search and scoring know of the network."""
+class TranslationModel(nn.Module):
+    """log p(action | source, actions before): what training, search and scoring know of the network.
 
-    def __init__(self, configuration: ModelConfiguration, inventory: Inventory) -> None:
+    `encode`, `start` and `step` are its definition. `loss` computes the same for whole batches, `for_search` gives
+    a model that steps fast with the present weights; both take the decoder's fast form, where it has one.
+    """
+
+    def __init__(
+        self,
+        configuration: ModelConfiguration,
+        inventory: Inventory,
+        encoder: str = "lstm",
+        decoder: str = "tree",
+    ) -> None:
         super().__init__()
         self.configuration = configuration
         self.num_actions = inventory.num_actions
-        self.encoder = Encoder(configuration, inventory.source_size)
-        self.decoder: Any = DECODERS[configuration.decoder](configuration, inventory)
+        self.encoder: Encoder = ENCODERS[encoder](configuration, inventory.source_size)
+        self.decoder: AnyDecoder = DECODERS[decoder](configuration, inventory, self.encoder.output_size)
         self.softmax = ActionSoftmax(inventory)
         if configuration.tie_embeddings:
             self.register_parameter("output_weight", None)
         else:
             self.output_weight = nn.Parameter(torch.empty(inventory.num_actions, self.decoder.feature_size))
-        self._stepper: tuple[tuple[tuple[int, int], ...], TreeStepper | SequenceStepper] | None = None
         INITIALISATIONS[configuration.initialisation](self, configuration.initialisation_range)
 
-    def encode(self, source: Tensor, source_lengths: Tensor) -> Memory | SearchMemory:
-        """The memory of sources B S of these lengths B; without gradients, one over which steps are fast."""
-        encoded = self.encoder(source, source_lengths)
-        decoder = self.decoder if torch.is_grad_enabled() else self._current_stepper()
-        memory: Memory | SearchMemory = decoder.prepare(encoded)
+    def encode(self, source: SourceBatch) -> Memory:
+        """The sources as the decoder looks at them."""
+        memory: Memory = self.decoder.prepare(self.encoder(source))
         return memory
 
-    def start(self, memory: Memory | SearchMemory) -> State:
-        """The decoder's state before the first step, one row a sentence."""
-        decoder = memory.stepper if isinstance(memory, SearchMemory) else self.decoder
-        state: State = decoder.start(memory)
+    def start(self, memory: Memory) -> DecoderState:
+        """The decoder's state before the first step, one row per sentence."""
+        state: DecoderState = self.decoder.start(memory)
         return state
 
     def step(
-        self, state: State, memory: Memory | SearchMemory, previous: Tensor, symbols: Tensor, parents: Tensor
-    ) -> tuple[Tensor, State]:
+        self, state: DecoderState, memory: Memory, previous: Tensor, symbols: Tensor, parents: Tensor
+    ) -> tuple[Tensor, DecoderState]:
         """Log-probabilities R A of the next action, and the state after it."""
-        if isinstance(memory, SearchMemory):
-            features, state = memory.stepper.step(state, memory, previous, symbols, parents)  # R F
-            return self.softmax.log_probs(memory.stepper.output_columns, features, symbols), state
         features, state = self.decoder.step(state, memory, previous, symbols, parents)  # R F
-        return self.softmax.log_probs(self.softmax.columns(self._output_weight()), features, symbols), state
+        return self.softmax.log_probs(self.softmax.columns(self.output_matrix()), features, symbols), state
+
+    def run(self, batch: Batch) -> DecoderPass:
+        """The decoder's features and attention at all steps of the batch."""
+        encoding = self.encoder(batch.source)
+        dropout = self.decoder.sample_dropout(batch) if self.training else NO_DROPOUT
+        fast = fast_form(self.decoder)
+        if fast is None:
+            return step_through(self.decoder, encoding, batch, dropout)
+        return fast.run(encoding, batch, dropout)
 
     def log_probs(self, batch: Batch) -> Tensor:
         """B T: the log-probability of every gold action, 0 at padding."""
@@ -80,39 +96,25 @@ class TranslationModel(nn.Module, Generic[State]):
 
     def loss(self, batch: Batch, label_smoothing: float = 0.0) -> Loss:
         """The cross-entropy of the batch; smoothing spreads its share evenly over the legal actions."""
-        memory = self.decoder.prepare(self.encoder(batch.source, batch.source_lengths))
-        dropout = self.decoder.sample_dropout(batch) if self.training else NO_DROPOUT
-        features, packing = self.decoder.packed_sequence(memory, batch, dropout)  # N F
-        plain, smoothed = self.softmax.losses(
-            self._output_weight(),
-            features,
-            packing.pack(batch.symbols),
-            packing.pack(batch.actions),
-            label_smoothing,
-        )  # N
-        return Loss(smoothed.sum(), packing.unpack(plain, batch.actions.shape[1]))
+        found = self.run(batch)
+        symbols, actions = found.pack(batch.symbols), found.pack(batch.actions)  # N
+        plain, smoothed = self.softmax.losses(self.output_matrix(), found.features, symbols, actions, label_smoothing)
+        return Loss(smoothed.sum(), found.unpack(plain))
 
-    def train(self, mode: bool = True) -> Self:
-        """Turn training on or off; what search prepared from the weights is forgotten, since training changes them.
+    def attention(self, batch: Batch) -> dict[str, Tensor]:
+        """B T S by RNN: what it looks at when each action of the batch is chosen, zero where it does not run."""
+        found = self.run(batch)
+        return {rnn: found.unpack(weights) for rnn, weights in found.attention.items()}
 
-        Their versions do not always tell: a fused optimiser on the CPU leaves them as they are.
-        """
-        if mode:
-            self._stepper = None
-        return super().train(mode)
+    def for_search(self) -> SearchModel:
+        """A model that steps with the weights as they are now, without gradients."""
+        fast = fast_form(self.decoder)
+        return self if fast is None else fast.for_search(self.encoder, self.softmax, self.output_matrix())
 
-    def _current_stepper(self) -> TreeStepper | SequenceStepper:
-        """The fast way to step, with the present weights."""
-        versions = tuple((p.data_ptr(), p._version) for p in self.parameters())
-        if self._stepper is None or self._stepper[0] != versions:
-            columns = self.softmax.spaced_columns(self._output_weight())
-            self._stepper = (versions, STEPPERS[self.configuration.decoder](self.decoder, columns))
-        return self._stepper[1]
-
-    def _output_weight(self) -> Tensor:
+    def output_matrix(self) -> Tensor:
+        """W of the softmax, A F."""
         if self.output_weight is None:
-            tied: Tensor = self.decoder.embedding.weight[: self.num_actions]  # A F
-            return tied
+            return self.decoder.embedding.weight[: self.num_actions]
         return self.output_weight
 
 
@@ -134,4 +136,4 @@ def xavier(model: nn.Module, bound: float) -> None:  # noqa: ARG001
             nn.init.uniform_(parameter, -limit, limit)
 
 
-INITIALISATIONS = {"uniform": uniform, "xavier": xavier}
+INITIALISATIONS: dict[str, Any] = {"uniform": uniform, "xavier": xavier}

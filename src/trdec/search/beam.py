@@ -10,10 +10,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from trdec.data.batch import SourceBatch
 from trdec.errors import SearchError, UsageError
+from trdec.model.interfaces import SearchModel
 from trdec.search.frontiers import STEPS, Effects
 from trdec.search.limits import LengthLimits, Normalisation
-from trdec.search.state import Constraint, SearchModel, SearchState
+from trdec.search.state import Constraint, SearchState
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +130,7 @@ class _Finished:
 def beam_search(
     model: SearchModel,
     effects: Effects,
-    source: Tensor,  # B S
-    source_lengths: Tensor,  # B
+    source: SourceBatch,
     settings: BeamSettings,
     constraints: Sequence[Constraint] = (),
     numbers: Sequence[int] | None = None,
@@ -140,12 +141,12 @@ def beam_search(
     by log-probability, take the places; one that ends keeps its place for good, and the rest goes on in fewer.
     A beam of 1 is greedy search. `numbers` are the sentences' numbers, for messages.
     """
-    bounds = settings.limits.bounds(source_lengths, effects)
-    state = SearchState.start(model, effects, source, source_lengths, bounds, constraints)
-    finished: list[list[_Finished]] = [[] for _ in source]
+    bounds = settings.limits.bounds(source.lengths, effects)
+    state = SearchState.start(model, effects, source, bounds, constraints)
+    finished: list[list[_Finished]] = [[] for _ in range(len(source))]
     trail = Trail()
     totals = torch.zeros(len(source), dtype=torch.float64, device=source.device)  # R
-    free = torch.full_like(source_lengths, settings.beam_size)  # B
+    free = torch.full_like(source.lengths, settings.beam_size)  # B
     while len(state.sentences):
         log_probs, state = state.step()  # R A
         origins, actions, valid = _best(totals, log_probs, free)  # B K

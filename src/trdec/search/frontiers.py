@@ -114,7 +114,7 @@ class Cells:
     """
 
     def __init__(self, num_measures: int, device: torch.device) -> None:
-        # symbol, parent address, the cell below, then what the symbol and all below it need of each measure
+        # symbol, parent, the cell below, then what the symbol and all below it need of each measure
         self._table = torch.zeros(256, 3 + num_measures, dtype=torch.long, device=device)
         self._size = 1
 
@@ -167,7 +167,7 @@ class Frontiers:
 
     @property
     def parents(self) -> Tensor:
-        """R: the address of the step that opened it; 0 if none did."""
+        """R: 1 + the step whose rule opened it; 0 if none did."""
         return self.open[:, 1]
 
     @property
@@ -184,10 +184,10 @@ class Frontiers:
         """These rows in this order."""
         return Frontiers(self.effects, self.cells, self.tops[rows], self.open[rows])
 
-    def advance(self, actions: Tensor, here: Tensor) -> Frontiers:
-        """After an action in each row, taken at steps with these addresses."""
+    def advance(self, actions: Tensor, steps: Tensor) -> Frontiers:
+        """After an action in each row, which makes so many steps with it."""
         effects, below = self.effects, self.open[:, 2]
-        parents = torch.where(effects.opens[actions], here, self.parents)  # R
+        parents = torch.where(effects.opens[actions], steps, self.parents)  # R
         counts = effects.counts[actions]  # R
         ends = counts.cumsum(0)  # R
         rows = torch.repeat_interleave(torch.arange(len(actions), device=actions.device), counts)  # n

@@ -10,11 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from trdec.data.batch import SourceBatch
 from trdec.errors import SearchError, UsageError
+from trdec.model.interfaces import SearchModel
 from trdec.search.beam import Hypothesis, Trail
 from trdec.search.frontiers import STEPS, Effects
 from trdec.search.limits import LengthLimits, Normalisation
-from trdec.search.state import Constraint, SearchModel, SearchState
+from trdec.search.state import Constraint, SearchState
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +53,17 @@ class SamplingSettings:
 def sample(
     model: SearchModel,
     effects: Effects,
-    source: Tensor,  # B S
-    source_lengths: Tensor,  # B
+    source: SourceBatch,
     settings: SamplingSettings,
     numbers: Sequence[int],
     constraints: Sequence[Constraint] = (),
 ) -> list[list[Hypothesis]]:
     """For each sentence its samples, best score first; `numbers` are the sentences' numbers, for the seed."""
     count = settings.samples
-    bounds = settings.limits.bounds(source_lengths, effects)
-    state = SearchState.start(model, effects, source, source_lengths, bounds, constraints)
+    bounds = settings.limits.bounds(source.lengths, effects)
+    state = SearchState.start(model, effects, source, bounds, constraints)
     draws = _draws(settings, numbers, int(bounds.high[:, STEPS].max())).to(source.device)  # B K T
-    found: list[list[Hypothesis]] = [[] for _ in source]
+    found: list[list[Hypothesis]] = [[] for _ in range(len(source))]
     trail = Trail()
     # The first step has one row a sentence; its distribution is drawn from as often as there are samples.
     rows = torch.arange(len(source), device=source.device).repeat_interleave(count)  # R

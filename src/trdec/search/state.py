@@ -4,44 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from trdec.model.decoder import DecoderState
+from trdec.data.batch import SourceBatch
+from trdec.model.interfaces import Memory, ModelState, SearchModel
 from trdec.search.frontiers import PIECES, STEPS, Effects, Frontiers
 from trdec.search.limits import Bounds
-
-
-class SourceMemory(Protocol):
-    """The encoded source sentences."""
-
-    def select(self, sentences: Tensor) -> Self:
-        """These sentences in this order."""
-
-
-class SearchModel(Protocol):
-    """Scores the next action of many hypotheses.
-
-    Memory and state are the model's own: search only selects from them.
-    """
-
-    @property
-    def num_actions(self) -> int:
-        """A; also the number that stands for no action yet."""
-
-    def encode(self, source: Tensor, source_lengths: Tensor) -> Any:
-        """The memory of sources B S of these lengths B."""
-
-    def start(self, memory: Any) -> Any:
-        """The state before the first step, one row a sentence."""
-
-    def step(self, state: Any, memory: Any, previous: Tensor, symbols: Tensor, parents: Tensor) -> tuple[Tensor, Any]:
-        """Log-probabilities R A of the next action, exactly -inf where it is illegal, and the state after it.
-
-        The log-probabilities are a new tensor, the caller's to change.
-        """
 
 
 class Constraint(Protocol):
@@ -62,10 +33,10 @@ class SearchState:
     model: SearchModel
     effects: Effects
     constraints: tuple[Constraint, ...]
-    memory: SourceMemory
+    memory: Memory
     sentences: Tensor  # B   their numbers, since some leave
     bounds: Bounds
-    state: DecoderState
+    state: ModelState
     frontiers: Frontiers
     previous: Tensor  # R   the action just taken
     used: Tensor  # R M   how much of each measure was written
@@ -76,8 +47,7 @@ class SearchState:
         cls,
         model: SearchModel,
         effects: Effects,
-        source: Tensor,
-        source_lengths: Tensor,
+        source: SourceBatch,
         bounds: Bounds,
         constraints: Sequence[Constraint] = (),
     ) -> SearchState:
@@ -85,7 +55,7 @@ class SearchState:
         for constraint in constraints:
             if constraint.least is not None:
                 bounds = bounds.at_least(constraint.least.to(bounds.low.device))
-        memory = model.encode(source, source_lengths)
+        memory = model.encode(source)
         sentences = torch.arange(len(source), device=source.device)  # B
         return cls(
             model=model,
@@ -141,12 +111,8 @@ class SearchState:
     def take(self, rows: Tensor, actions: Tensor, kept: Tensor | None = None) -> SearchState:
         """These rows, each with its action taken; `kept` are the places of their sentences if some leave."""
         chosen = self.select(rows, kept)
-        return replace(
-            chosen,
-            frontiers=chosen.frontiers.advance(actions, chosen.state.here),
-            previous=actions,
-            used=chosen.used + self.effects.gains[actions],
-        )
+        used = chosen.used + self.effects.gains[actions]  # R M
+        return replace(chosen, frontiers=chosen.frontiers.advance(actions, used[:, STEPS]), previous=actions, used=used)
 
     def select(self, rows: Tensor, kept: Tensor | None = None) -> SearchState:
         """These rows in this order; `kept` are the places of their sentences if some leave."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from trdec.data.batch import SourceBatch
 from trdec.targets.target import ActionTable
 
 ActionHistory = tuple[int, ...]
@@ -26,22 +27,17 @@ class TabularMemory:
 
 @dataclass(frozen=True)
 class TabularState:
-    """What each row wrote, and what had been written at each address."""
+    """What each row wrote."""
 
     histories: tuple[ActionHistory, ...]
-    here: Tensor  # R
-    addresses: list[ActionHistory]
 
     def select(self, rows: Tensor) -> TabularState:
         """These rows in this order."""
-        return TabularState(tuple(self.histories[row] for row in rows.tolist()), self.here[rows], self.addresses)
+        return TabularState(tuple(self.histories[row] for row in rows.tolist()))
 
 
 class TabularModel:
-    """log p(action | source, actions before, open symbol, step that opened it), drawn at random once for each.
-
-    It refuses an address that is not of the row's own history, so that a search that mixes up its rows is found out.
-    """
+    """log p(action | source, actions before, open symbol, step that opened it), drawn at random once for each."""
 
     def __init__(self, table: ActionTable, seed: int = 0, spread: float = 4.0) -> None:
         self.num_actions = len(table.actions)
@@ -62,32 +58,26 @@ class TabularModel:
         rows = torch.tensor(logits, dtype=torch.float64)  # R A
         return rows.masked_fill(~self._legal[symbols], -torch.inf).log_softmax(dim=1)
 
-    def encode(self, source: Tensor, source_lengths: Tensor) -> TabularMemory:
+    def encode(self, source: SourceBatch) -> TabularMemory:
         """The sources without their padding."""
-        rows = zip(source.tolist(), source_lengths.tolist(), strict=True)
+        rows = zip(source.pieces.tolist(), source.lengths.tolist(), strict=True)
         return TabularMemory(tuple(tuple(row[:length]) for row, length in rows))
 
     def start(self, memory: TabularMemory) -> TabularState:
         """Nothing written."""
-        rows = len(memory.sources)
-        return TabularState(((),) * rows, torch.zeros(rows, dtype=torch.long), [()])
+        return TabularState(((),) * len(memory.sources))
 
     def step(
         self, state: TabularState, memory: TabularMemory, previous: Tensor, symbols: Tensor, parents: Tensor
     ) -> tuple[Tensor, TabularState]:
         """The log-probabilities R A of the next actions, and the state after this step."""
         width = len(previous) // len(memory.sources)
-        rows, histories, here = [], [], []
+        rows, histories = [], []
         for row, (action, symbol, parent) in enumerate(
             zip(previous.tolist(), symbols.tolist(), parents.tolist(), strict=True)
         ):
             history = state.histories[row] + (() if action == self.num_actions else (action,))
-            opener = state.addresses[parent]
-            assert history[: len(opener)] == opener, "the address of another row's step"
-            opened_at = len(opener) + 1 if parent else 0
-            rows.append(self._logits(memory.sources[row // width], history, symbol, opened_at))
+            assert parent <= len(history), "a step that has not been taken yet"
+            rows.append(self._logits(memory.sources[row // width], history, symbol, parent))
             histories.append(history)
-            here.append(len(state.addresses))
-            state.addresses.append(history)
-        log_probs = self._log_softmax(rows, symbols)
-        return log_probs, TabularState(tuple(histories), torch.tensor(here), state.addresses)
+        return self._log_softmax(rows, symbols), TabularState(tuple(histories))

@@ -37,7 +37,7 @@ from trdec.training.loop import LOG, Loop, Outcome, TrainingCorpus
 from trdec.training.metrics import Kinds
 from trdec.training.observers import JsonLines, LossPlot, TensorBoard
 
-Bleu = Callable[[TranslationModel[Any], Codec, Configuration], float]
+Bleu = Callable[[TranslationModel, Codec, Configuration], float]
 """Translates dev with a model and says how good that is."""
 
 NOBODY_IS_TOLD: AbstractContextManager[None] = contextlib.nullcontext()
@@ -70,7 +70,8 @@ def train(
         if not _same_files(directory / "data" / "codec", directory / "codec"):
             preparation.codec.save(directory / "codec")
         torch.manual_seed(configuration.seed)
-        model: TranslationModel[Any] = TranslationModel(configuration.model, preparation.codec.inventory()).to(device)
+        inventory = preparation.codec.inventory()
+        model = TranslationModel(configuration.model, inventory, decoder=configuration.model.decoder).to(device)
         observer.note(f"{sum(weight.numel() for weight in model.parameters()):,} weights on {device.type}")
         loop = Loop(
             model,

@@ -57,7 +57,7 @@ class Forced:
 
 @torch.inference_mode()
 def force(
-    model: TranslationModel[Any],
+    model: TranslationModel,
     codec: Codec,
     pairs: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]],  # source S, steps T 3
 ) -> list[Forced]:
@@ -123,7 +123,7 @@ class Scored:
 class Scorer:
     """Scores translations; a model that is not being trained is shared safely between threads."""
 
-    def __init__(self, model: TranslationModel[Any], codec: Codec) -> None:
+    def __init__(self, model: TranslationModel, codec: Codec) -> None:
         self._model = model
         self._codec = codec
 

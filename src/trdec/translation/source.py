@@ -5,12 +5,9 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from trdec.data.codec import Codec
 
@@ -61,12 +58,3 @@ def batches(sources: Sequence[Source], most_sentences: int, most_places: int) ->
         batch.append(number)
     if batch:
         yield batch
-
-
-def side_by_side(sources: Sequence[Source], device: torch.device | str) -> tuple[Tensor, Tensor]:
-    """The pieces B S, padded with 0, and their lengths B."""
-    lengths = [len(source) for source in sources]
-    pieces: NDArray[Any] = np.zeros((len(sources), max(lengths)), dtype=np.int64)  # B S
-    for row, source in enumerate(sources):
-        pieces[row, : len(source)] = source.pieces
-    return torch.from_numpy(pieces).to(device), torch.tensor(lengths, device=device)

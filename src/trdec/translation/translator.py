@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 
-from trdec.configuration import CONFIGURATION_FILE, load_configuration
+from trdec.data.batch import SourceBatch
 from trdec.data.codec import Codec
-from trdec.errors import CheckpointError, ConfigError, FileError, ModelError, StoredDataError, UsageError
+from trdec.errors import UsageError
 from trdec.model.translation_model import TranslationModel
-from trdec.model.weights import read_tensors, set_weights
 from trdec.search.beam import BeamSettings, beam_search
 from trdec.search.ensemble import Ensemble
 from trdec.search.frontiers import Effects
 from trdec.search.limits import LengthLimits, Normalisation
 from trdec.search.sampling import SamplingSettings, sample
-from trdec.search.state import SearchModel
-from trdec.translation.attention import look
+from trdec.translation.attention import attention_of
 from trdec.translation.demands import Demands
-from trdec.translation.source import Source, batches, read_source, side_by_side
+from trdec.translation.model_directory import load_model
+from trdec.translation.source import Source, batches, read_source
 from trdec.translation.translation import Translation, translation_of
 
 ROWS = 256
@@ -58,10 +57,17 @@ class Translator:
     ['word', True, 1.0]
     """
 
-    def __init__(self, model: SearchModel, codec: Codec, longest: int | None = None, device: str = "cpu") -> None:
-        """A translator by a model in evaluation mode; `longest` is how many source pieces training allowed."""
+    def __init__(
+        self, models: Sequence[TranslationModel], codec: Codec, longest: int | None = None, device: str = "cpu"
+    ) -> None:
+        """A translator by one model in evaluation mode, with the weights it has now, or by several together.
+
+        `longest` is how many source pieces training allowed.
+        """
         self.codec = codec
-        self._model = model
+        self._models = tuple(models)
+        searching = [model.for_search() for model in models]
+        self._model = searching[0] if len(searching) == 1 else Ensemble(searching)
         self._longest = longest
         self._device = torch.device(device)
         self._effects = Effects.of(codec.target, codec.table, [codec.unknown_action]).to(self._device)
@@ -70,9 +76,7 @@ class Translator:
     def load(cls, path: Path | str, *others: Path | str, device: str = "cpu") -> Translator:
         """The translator of a model directory, as `trdec train` writes it, or of several models together."""
         codec, model, longest = load_model(Path(path), device)
-        if not others:
-            return cls(model, codec, longest, device)
-        models: list[SearchModel] = [model]
+        models = [model]
         for other in others:
             its_codec, its_model, _ = load_model(Path(other), device)
             if not _same(codec, its_codec):
@@ -81,7 +85,7 @@ class Translator:
                     "together. Train both with the same prepared data."
                 )
             models.append(its_model)
-        return cls(Ensemble(models), codec, longest, device)
+        return cls(models, codec, longest, device)
 
     def translate(
         self,
@@ -126,13 +130,13 @@ class Translator:
             raise UsageError(f"expected a batch of at least 1 sentence, found {batch_size}.")
 
         def search(numbers: Sequence[int], sources: Sequence[Source]) -> list[Translation]:
-            source, lengths = side_by_side(sources, self._device)
+            source = SourceBatch.of([each.pieces for each in sources]).to(self._device)
             constraints = asked.constraints(self.codec, self._effects, numbers, sources)
             if isinstance(chosen, BeamSettings):
-                found = beam_search(self._model, self._effects, source, lengths, chosen, constraints, numbers)
+                found = beam_search(self._model, self._effects, source, chosen, constraints, numbers)
             else:
-                found = sample(self._model, self._effects, source, lengths, chosen, numbers, constraints)
-            looked = look(self._model, self.codec, sources, found) if attention else [None] * len(found)
+                found = sample(self._model, self._effects, source, chosen, numbers, constraints)
+            looked = attention_of(self._models, self.codec, sources, found) if attention else [None] * len(found)
             return [
                 translation_of(self.codec, hypotheses, each.remarks, attentions)
                 for hypotheses, each, attentions in zip(found, sources, looked, strict=True)
@@ -197,30 +201,6 @@ class _Lines:
             raise self._error
 
 
-def load_model(path: Path, device: str = "cpu") -> tuple[Codec, TranslationModel[Any], int | None]:
-    """The codec and the network of a model directory, and the most source pieces it was trained on."""
-    if not path.is_dir():
-        raise ModelError(
-            f"{path}: expected a model directory, found {'a file' if path.exists() else 'nothing'}. {_MAKE}"
-        )
-    weights = path / "model.safetensors"
-    for needed in (path / CONFIGURATION_FILE, path / "codec", weights):
-        if not needed.exists():
-            raise ModelError(f"{path}: has no {needed.name}, so it is not the directory of a trained model. {_MAKE}")
-    try:
-        configuration = load_configuration(path / CONFIGURATION_FILE)
-        codec = Codec.load(path / "codec")
-        model: TranslationModel[Any] = TranslationModel(configuration.model, codec.inventory())
-        set_weights(model, read_tensors(weights), weights)
-    except (ConfigError, StoredDataError, CheckpointError, FileError) as error:
-        raise ModelError(
-            f"{path}: this model cannot be used: it is damaged, or of another version.\n  {error}"
-        ) from error
-    if not all(bool(weight.isfinite().all()) for weight in model.parameters()):
-        raise ModelError(f"{weights}: holds weights that are not finite numbers: its training failed. Train again.")
-    return codec, model.to(device).eval(), configuration.data.filters.max_source_length
-
-
 def _same(one: Codec, other: Codec) -> bool:
     """Whether two codecs read and write the same numbers."""
     return (
@@ -228,6 +208,3 @@ def _same(one: Codec, other: Codec) -> bool:
         and one.source_side.subwords.pieces == other.source_side.subwords.pieces
         and one.source_side.language == other.source_side.language
     )
-
-
-_MAKE = "Make one with: trdec train"

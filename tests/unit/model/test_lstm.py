@@ -6,10 +6,11 @@ import torch
 from torch import Tensor, nn
 
 from trdec.configuration.sections import ModelConfiguration
-from trdec.model.encoder import Encoder
+from trdec.data.batch import SourceBatch
+from trdec.model.encoder import LSTMEncoder
+from trdec.model.fast.packing import Packing
+from trdec.model.fast.recurrence import LSTMRecurrence
 from trdec.model.lstm_cell import LSTMCell
-from trdec.model.lstm_recurrence import LSTMRecurrence
-from trdec.model.packing import Packing
 
 torch.set_num_threads(1)
 
@@ -42,7 +43,7 @@ def test_a_step_is_a_step_of_torchs_cell_on_the_concatenated_parts() -> None:
 def test_the_encoder_is_torchs_bidirectional_lstm_over_packed_sequences() -> None:
     torch.manual_seed(2)
     configuration = ModelConfiguration(embedding_size=3, hidden_size=4, encoder_layers=2)
-    encoder = Encoder(configuration, source_size=7).double().eval()
+    encoder = LSTMEncoder(configuration, source_size=7).double().eval()
     for parameter in encoder.parameters():
         nn.init.normal_(parameter)
     oracle = nn.LSTM(3, 4, num_layers=2, bidirectional=True, batch_first=True).double()
@@ -61,10 +62,10 @@ def test_the_encoder_is_torchs_bidirectional_lstm_over_packed_sequences() -> Non
     )
     states, (hidden, cells) = oracle(packed)
     states, _ = nn.utils.rnn.pad_packed_sequence(states, batch_first=True)
-    memory = encoder(source, lengths)
+    memory = encoder(SourceBatch(source, lengths))
     torch.testing.assert_close(memory.states, states)
-    torch.testing.assert_close(memory.final_hidden, torch.cat([hidden[-2], hidden[-1]], dim=1))
-    torch.testing.assert_close(memory.final_cells, torch.cat([cells[-2], cells[-1]], dim=1))
+    torch.testing.assert_close(memory.summary.hidden, torch.cat([hidden[-2], hidden[-1]], dim=1))
+    torch.testing.assert_close(memory.summary.cell, torch.cat([cells[-2], cells[-1]], dim=1))
     assert memory.padding.tolist() == [[place >= n for place in range(5)] for n in lengths.tolist()]
 
 

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from support.small_models import Tiny, small
+from trdec.data.batch import SourceBatch
 from trdec.errors import SearchError, UsageError
 from trdec.search.beam import BeamSettings, beam_search
 from trdec.search.constraints import ExactWords, Prefix, Skeleton
@@ -20,8 +21,7 @@ from trdec.targets.actions import ApplyRule, EmitWord
 from trdec.targets.target import ActionTable
 from trdec.trees.tree import words
 
-SOURCE = torch.tensor([[1, 2, 3], [4, 0, 0]])
-LENGTHS = torch.tensor([3, 1])
+SOURCE = SourceBatch(torch.tensor([[1, 2, 3], [4, 0, 0]]), torch.tensor([3, 1]))
 
 
 def _limits(most: int) -> LengthLimits:
@@ -34,14 +34,14 @@ def test_a_prefix_leaves_the_best_translations_that_begin_with_it(name: str) -> 
     begins = tiny.effects.gains[:, WORDS] > 0
     prefix = Prefix.of(tiny.table, begins, [["a", "b"], []])
     settings = BeamSettings(5000, 5, limits=_limits(most))
-    found = beam_search(tiny.model, tiny.effects, SOURCE, LENGTHS, settings, [prefix])
+    found = beam_search(tiny.model, tiny.effects, SOURCE, settings, [prefix])
     scored = sorted(
         ((log_prob / len(actions), actions) for actions, log_prob in tiny.derivations((1, 2, 3), most)), reverse=True
     )
     said = {actions: words(tiny.target.read([tiny.table.actions[a] for a in actions])) for _, actions in scored}
     expected = [actions for _, actions in scored if said[actions][:2] == ["a", "b"]]
     assert [hypothesis.actions for hypothesis in found[0]] == expected[:5]
-    free = beam_search(tiny.model, tiny.effects, SOURCE, LENGTHS, settings)
+    free = beam_search(tiny.model, tiny.effects, SOURCE, settings)
     assert found[1] == free[1]
 
 
@@ -51,7 +51,7 @@ def test_the_last_word_of_a_prefix_is_not_continued() -> None:
     pieces = list(one.codec.target_side.subwords.split("The"))
     prefix = Prefix.of(one.codec.table, begins, [pieces] * 3)
     settings = BeamSettings(5, 5, limits=_limits(20))
-    for hypotheses in beam_search(one.model, one.effects, *one.sources([0, 1, 2]), settings, [prefix]):
+    for hypotheses in beam_search(one.searching, one.effects, one.sources([0, 1, 2]), settings, [prefix]):
         for hypothesis in hypotheses:
             assert one.codec.decode(hypothesis.actions).text.split()[0] == "The"
 
@@ -65,7 +65,7 @@ def test_a_word_of_a_prefix_is_one_word_however_many_pieces_it_has(system: str, 
     assert len(pieces) > 1
     prefix = Prefix.of(one.codec.table, begins, [pieces] * 3)
     settings = BeamSettings(4, 4, limits=_limits(40))
-    for hypotheses in beam_search(one.model, one.effects, *one.sources([0, 1, 2]), settings, [prefix]):
+    for hypotheses in beam_search(one.searching, one.effects, one.sources([0, 1, 2]), settings, [prefix]):
         assert hypotheses
         for hypothesis in hypotheses:
             assert one.codec.decode(hypothesis.actions).text.split()[0] == "Theisther"
@@ -78,11 +78,11 @@ def test_a_skeleton_is_the_tree_that_comes_out() -> None:
     chosen = sorted((rule for rule in rules if str(rule) in wanted), key=lambda rule: wanted[str(rule)])
     skeleton = Skeleton.of(tiny.table, [[*chosen, chosen[2]], []])
     settings = BeamSettings(20, 3, limits=_limits(14))
-    found, free = beam_search(tiny.model, tiny.effects, SOURCE, LENGTHS, settings, [skeleton])
+    found, free = beam_search(tiny.model, tiny.effects, SOURCE, settings, [skeleton])
     for hypothesis in found:
         actions = [tiny.table.actions[number] for number in hypothesis.actions]
         assert [str(a) for a in actions if isinstance(a, ApplyRule)] == [*wanted, "NP -> pre"]
-    assert free == beam_search(tiny.model, tiny.effects, SOURCE, LENGTHS, settings)[1]
+    assert free == beam_search(tiny.model, tiny.effects, SOURCE, settings)[1]
     with pytest.raises(UsageError, match="Choose a trdec system"):
         Skeleton.of(Tiny.of("ccg").table, [[]])
 
@@ -93,7 +93,7 @@ def test_a_translation_has_exactly_as_many_words_as_asked(system: str, count: in
     one = small(system)
     exact = ExactWords.of(one.codec.table, one.effects.gains[:, WORDS] > 0, [count, count + 1])
     settings = BeamSettings(6, 3, limits=_limits(90))
-    found = beam_search(one.model, one.effects, *one.sources([0, 1]), settings, [exact])
+    found = beam_search(one.searching, one.effects, one.sources([0, 1]), settings, [exact])
     for number, hypotheses in enumerate(found):
         for hypothesis in hypotheses:
             assert len(words(one.codec.decode(hypothesis.actions).tree)) == count + number
@@ -111,12 +111,12 @@ def test_the_greatest_length_leaves_room_for_what_is_asked(system: str, spare: i
     for count in (1, 4, 9):
         settings = BeamSettings(1, limits=_limits(besides_words + count + spare))
         exact = ExactWords.of(one.codec.table, begins, [count] * 2)
-        for (hypothesis,) in beam_search(one.model, one.effects, *one.sources([0, 1]), settings, [exact]):
+        for (hypothesis,) in beam_search(one.searching, one.effects, one.sources([0, 1]), settings, [exact]):
             assert len(words(one.codec.decode(hypothesis.actions).tree)) == count
         pieces = one.codec.target_side.pieces(["The"] * count)
         settings = BeamSettings(1, limits=_limits(besides_words + len(pieces) + spare))
         prefix = Prefix.of(one.codec.table, begins, [pieces] * 2)
-        for (hypothesis,) in beam_search(one.model, one.effects, *one.sources([0, 1]), settings, [prefix]):
+        for (hypothesis,) in beam_search(one.searching, one.effects, one.sources([0, 1]), settings, [prefix]):
             assert one.codec.decode(hypothesis.actions).text.split()[:count] == ["The"] * count
 
 
@@ -124,10 +124,10 @@ def test_what_cannot_be_is_refused() -> None:
     one = small("seq2seq")
     exact = ExactWords.of(one.codec.table, one.effects.gains[:, WORDS] > 0, [50])
     with pytest.raises(SearchError, match=r"line 5: no translation obeys what was asked\. Allow more"):
-        beam_search(one.model, one.effects, *one.sources([0]), BeamSettings(2, limits=_limits(10)), [exact], [4])
+        beam_search(one.searching, one.effects, one.sources([0]), BeamSettings(2, limits=_limits(10)), [exact], [4])
     drawing = SamplingSettings(samples=2, limits=_limits(10))
     with pytest.raises(SearchError, match=r"line 5: no translation obeys what was asked\. Allow more"):
-        sample(one.model, one.effects, *one.sources([0]), drawing, [4], [exact])
+        sample(one.searching, one.effects, one.sources([0]), drawing, [4], [exact])
     with pytest.raises(UsageError, match="writes marks"):
         ExactWords.of(Tiny.of("lin").table, torch.zeros(1, dtype=torch.bool), [3])
 
@@ -145,7 +145,7 @@ def test_an_ensemble_is_the_mean_of_probabilities() -> None:
     models = [kind(tiny.table, seed) for kind, seed in ((TabularModel, 1), (_Shifted, 2), (TabularModel, 3))]
     settings = BeamSettings(3000, 5, limits=_limits(8))
     ensemble = Ensemble(models)
-    (found,) = beam_search(ensemble, tiny.effects, SOURCE[1:, :1], LENGTHS[1:], settings)
+    (found,) = beam_search(ensemble, tiny.effects, SOURCE.select(torch.tensor([1])), settings)
     for hypothesis in found:
         state, total, history = tiny.target.start(), 0.0, ()
         for number in hypothesis.actions:
@@ -157,8 +157,8 @@ def test_an_ensemble_is_the_mean_of_probabilities() -> None:
     real = [small("trdec-con", seed) for seed in (1, 2)]
     source = real[0].sources([0, 1, 2])
     short = BeamSettings(3, 3, limits=_limits(20))
-    once = beam_search(real[0].model, real[0].effects, *source, short)
-    twice = beam_search(Ensemble([real[0].model] * 2), real[0].effects, *source, short)
+    once = beam_search(real[0].searching, real[0].effects, source, short)
+    twice = beam_search(Ensemble([real[0].searching] * 2), real[0].effects, source, short)
     assert [[h.actions for h in hs] for hs in once] == [[h.actions for h in hs] for hs in twice]
     with pytest.raises(UsageError, match="same target vocabulary and grammar"):
         Ensemble([tiny.model, real[0].model])

@@ -8,14 +8,14 @@ import pytest
 import torch
 
 from support.small_models import Tiny, small
+from trdec.data.batch import SourceBatch
 from trdec.errors import UsageError
 from trdec.search.beam import BeamSettings, beam_search
 from trdec.search.limits import LengthLimits
 from trdec.search.sampling import SamplingSettings, _choose, sample
 from trdec.targets.target import replay
 
-SOURCE = torch.tensor([[1, 2, 3], [4, 0, 0]])
-LENGTHS = torch.tensor([3, 1])
+SOURCE = SourceBatch(torch.tensor([[1, 2, 3], [4, 0, 0]]), torch.tensor([3, 1]))
 SHORT = LengthLimits(max_ratio=0, max_extra=6)
 
 
@@ -24,7 +24,7 @@ def test_samples_are_as_frequent_as_they_are_probable(name: str) -> None:
     """Without limits on length that bind, a derivation's share of the samples is its probability."""
     tiny = Tiny.of(name, seed=5)
     settings = SamplingSettings(samples=1500, limits=LengthLimits(max_ratio=0, max_extra=40))
-    drawn = sample(tiny.model, tiny.effects, SOURCE[:1], LENGTHS[:1], settings, [0])[0]
+    drawn = sample(tiny.model, tiny.effects, SOURCE.select(torch.tensor([0])), settings, [0])[0]
     counts = Counter(hypothesis.actions for hypothesis in drawn)
     probable = sorted(tiny.derivations((1, 2, 3), 6), key=lambda item: -item[1])[:5]
     for actions, log_prob in probable:
@@ -35,26 +35,26 @@ def test_samples_are_as_frequent_as_they_are_probable(name: str) -> None:
 def test_samples_depend_on_the_seed_and_the_sentence_s_number_alone() -> None:
     tiny = Tiny.of("derivation", seed=2)
     settings = SamplingSettings(samples=3, limits=SHORT)
-    together = sample(tiny.model, tiny.effects, SOURCE, LENGTHS, settings, [7, 9])
-    alone = sample(tiny.model, tiny.effects, SOURCE[1:, :1], LENGTHS[1:], settings, [9])
+    together = sample(tiny.model, tiny.effects, SOURCE, settings, [7, 9])
+    alone = sample(tiny.model, tiny.effects, SOURCE.select(torch.tensor([1])), settings, [9])
     assert alone[0] == together[1]
     other = SamplingSettings(samples=3, seed=2, limits=SHORT)
-    assert sample(tiny.model, tiny.effects, SOURCE, LENGTHS, other, [7, 9]) != together
+    assert sample(tiny.model, tiny.effects, SOURCE, other, [7, 9]) != together
 
 
 def test_the_most_probable_action_alone_is_greedy_search() -> None:
     one = small("trdec-con")
     source = one.sources([0, 1, 2])
-    greedy = beam_search(one.model, one.effects, *source, BeamSettings(1, limits=SHORT))
+    greedy = beam_search(one.searching, one.effects, source, BeamSettings(1, limits=SHORT))
     for settings in (SamplingSettings(top_k=1, limits=SHORT), SamplingSettings(top_p=1e-9, limits=SHORT)):
-        drawn = sample(one.model, one.effects, *source, settings, [0, 1, 2])
+        drawn = sample(one.searching, one.effects, source, settings, [0, 1, 2])
         assert [hypotheses[0].actions for hypotheses in drawn] == [hypotheses[0].actions for hypotheses in greedy]
 
 
 def test_samples_are_legal_and_scored_by_the_model() -> None:
     one = small("trdec-dep")
     settings = SamplingSettings(samples=4, temperature=2.0, limits=LengthLimits(max_ratio=1, max_extra=10))
-    for hypotheses in sample(one.model, one.effects, *one.sources([0, 1, 2]), settings, [0, 1, 2]):
+    for hypotheses in sample(one.searching, one.effects, one.sources([0, 1, 2]), settings, [0, 1, 2]):
         assert len(hypotheses) == 4
         for hypothesis in hypotheses:
             actions = [one.codec.table.actions[number] for number in hypothesis.actions]

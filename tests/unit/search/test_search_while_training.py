@@ -30,5 +30,5 @@ def test_search_after_an_update_is_that_of_a_new_model_with_the_same_weights(sys
         new = copy.deepcopy(one.model)
         new.load_state_dict(model.state_dict())
         with torch.no_grad():
-            found = beam_search(model, one.effects, *source, settings)
-            assert found == beam_search(new, one.effects, *source, settings)
+            found = beam_search(model.for_search(), one.effects, source, settings)
+            assert found == beam_search(new.for_search(), one.effects, source, settings)

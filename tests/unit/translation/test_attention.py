@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import pytest
 import torch
@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from support import strategies
-from support.small_models import Small, Tiny, small
-from trdec.errors import UsageError
+from support.small_models import Small, small
+from trdec.model.translation_model import TranslationModel
 from trdec.model.tree_decoder import TreeDecoder
 from trdec.search.beam import BeamSettings, Hypothesis, beam_search
-from trdec.search.ensemble import Ensemble
 from trdec.search.limits import LengthLimits
 from trdec.systems import SYSTEMS
 from trdec.targets.target import replay
-from trdec.translation.attention import PARTS, SOURCE_END, TranslationAttention, actions_of_words, look, rounded
+from trdec.translation.attention import PARTS, SOURCE_END, TranslationAttention, actions_of_words, attention_of, rounded
 from trdec.translation.source import read_source
 from trdec.trees.transforms import desegment
 from trdec.trees.tree import Nonterminal, words
@@ -29,35 +28,36 @@ NUMBERS = [0, 1, 2, 3]
 
 def _found(one: Small, n_best: int = 2) -> list[list[Hypothesis]]:
     settings = BeamSettings(n_best, n_best, limits=LengthLimits(max_ratio=1.0, max_extra=15))
-    return beam_search(one.model, one.effects, *one.sources(NUMBERS), settings)
+    return beam_search(one.searching, one.effects, one.sources(NUMBERS), settings)
 
 
-def _looked(one: Small, found: list[list[Hypothesis]], model: Any = None) -> list[list[TranslationAttention]]:
+def _looked(
+    one: Small, found: list[list[Hypothesis]], models: Sequence[TranslationModel] = ()
+) -> list[list[TranslationAttention]]:
     sources = [read_source(one.codec, one.lines[number], None) for number in NUMBERS]
-    return look(model or one.model, one.codec, sources, found)
+    return attention_of(models or [one.model], one.codec, sources, found)
 
 
 def _contexts(one: Small, number: int, hypothesis: Hypothesis) -> tuple[Tensor, dict[tuple[int, str], Tensor]]:
     """The encoder's states S C, and the context C that the decoder itself took of them, at each step of each RNN."""
     table, decoder = one.codec.table, one.model.decoder
-    memory = decoder.prepare(one.model.encoder(*one.sources([number])))
+    memory = decoder.prepare(one.model.encoder(one.sources([number])))
     state = decoder.start(memory)
-    addresses, previous = [0], one.model.num_actions
+    previous = one.model.num_actions
     contexts: dict[tuple[int, str], Tensor] = {}
     for step, (action, symbol, parent) in enumerate(
         replay(one.codec.target, [table.actions[number] for number in hypothesis.actions])
     ):
         open_symbol = torch.tensor([table.symbol_number(symbol)])
-        _, state = decoder.step(state, memory, torch.tensor([previous]), open_symbol, torch.tensor([addresses[parent]]))
+        _, state = decoder.step(state, memory, torch.tensor([previous]), open_symbol, torch.tensor([parent]))
         if isinstance(decoder, TreeDecoder):
             contexts[step, "rule"] = state.rule_context[0]
             if table.kinds[table.number(action)] in ("word", "eop"):
                 contexts[step, "word"] = state.word_context[0]
         else:
             contexts[step, "sequence"] = state.context[0]
-        addresses.append(int(state.here[0]))
         previous = table.number(action)
-    return memory.states[0], contexts
+    return memory.encoding.states[0], contexts
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -91,17 +91,11 @@ def test_the_pieces_are_those_of_source_and_words(system: str) -> None:
 def test_an_ensemble_looks_where_its_models_look_on_average() -> None:
     one, other = small("trdec-dep", 1), small("trdec-dep", 2)
     found = _found(one)
-    both = _looked(one, found, Ensemble([one.model, other.model]))
-    for mean, first, second in zip(both, _looked(one, found), _looked(one, found, other.model), strict=True):
+    both = _looked(one, found, [one.model, other.model])
+    for mean, first, second in zip(both, _looked(one, found), _looked(one, found, [other.model]), strict=True):
         for row, a, b in zip(mean[0].rows, first[0].rows, second[0].rows, strict=True):
             assert row.weights == pytest.approx([(x + y) / 2 for x, y in zip(a.weights, b.weights, strict=True)])
             assert a.weights != b.weights
-
-
-def test_a_model_without_attention_says_so() -> None:
-    one = small("seq2seq")
-    with pytest.raises(UsageError, match=r"asked of a TabularModel, which has none\. Leave attention out"):
-        _looked(one, _found(one), Tiny.of("seq2seq").model)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40).filter(lambda weights: sum(weights) > 0.01))

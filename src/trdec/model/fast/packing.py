@@ -1,9 +1,10 @@
-"""Ragged sequences without padding."""
+"""Ragged sequences without padding, and the embeddings of their tokens."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 
 class Packing:
@@ -32,17 +33,40 @@ class Packing:
         """The places of these steps of these sorted rows."""
         return self.starts[steps] + rows
 
+    def places_in(self, num_steps: int) -> Tensor:
+        """N: where each place is in a padded batch of so many steps, flattened."""
+        return self.sequences * num_steps + self.steps
+
     def pack(self, padded: Tensor) -> Tensor:
         """B T ... -> N ..."""
-        return padded.flatten(0, 1).index_select(0, self.sequences * padded.shape[1] + self.steps)
+        return padded.flatten(0, 1).index_select(0, self.places_in(padded.shape[1]))
 
     def unpack(self, packed: Tensor, num_steps: int) -> Tensor:
         """N ... -> B T ..., zero at padding."""
         num_sequences = len(self.order)
         flat = packed.new_zeros(num_sequences * num_steps, *packed.shape[1:])
-        flat = flat.index_copy(0, self.sequences * num_steps + self.steps, packed)
+        flat = flat.index_copy(0, self.places_in(num_steps), packed)
         return flat.view(num_sequences, num_steps, *packed.shape[1:])  # B T ...
 
     def last_places(self) -> Tensor:
         """The last place of each sorted row."""
         return self.place(torch.arange(len(self.order), device=self.order.device), self.lengths - 1)  # B
+
+
+def embed_tokens(embedding: Tensor, groups: list[tuple[Tensor, Tensor | None]]) -> list[tuple[Tensor, Tensor]]:
+    """For each group of tokens N and its dropout mask N E: rows M E, and for each of the N places its token's row.
+
+    Without dropout equal tokens have equal rows, so each distinct one has one; with it every place has its own.
+    All groups are looked up at once, so that the table's gradient is formed once.
+    """
+    distinct, places = [], []
+    for tokens, mask in groups:
+        if mask is None:
+            tokens, numbers = tokens.unique(return_inverse=True)  # type: ignore[no-untyped-call] # M, N
+        else:
+            numbers = torch.arange(len(tokens), device=tokens.device)  # N
+        distinct.append(tokens)
+        places.append(numbers)
+    rows = functional.embedding(torch.cat(distinct), embedding).split_with_sizes(list(map(len, distinct)))  # M E each
+    masked = [part if mask is None else part * mask for part, (_, mask) in zip(rows, groups, strict=True)]
+    return list(zip(masked, places, strict=True))

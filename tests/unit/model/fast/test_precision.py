@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from trdec.configuration.sections import ModelConfiguration
-from trdec.data.batch import Batch, Inventory
+from trdec.data.batch import Batch, Inventory, SourceBatch
 from trdec.model.translation_model import TranslationModel
 
 torch.set_num_threads(1)
@@ -18,11 +18,10 @@ def test_autocast_changes_the_loss_little(decoder: str) -> None:
     legal = torch.tensor([[True, False, False], [False, True, True]])
     words = torch.tensor([False, decoder == "tree"])
     inventory = Inventory(5, 3, 2, legal, words, torch.tensor([False, True, True]))
-    model = TranslationModel(ModelConfiguration(decoder=decoder, embedding_size=8, hidden_size=8), inventory)
+    model = TranslationModel(ModelConfiguration(embedding_size=8, hidden_size=8), inventory, decoder=decoder)
     steps = torch.tensor([[0, 1, 2, 0]])
     batch = Batch(
-        source=torch.tensor([[1, 2, 3]]),
-        source_lengths=torch.tensor([3]),
+        source=SourceBatch(torch.tensor([[1, 2, 3]]), torch.tensor([3])),
         actions=steps,
         symbols=(steps > 0).long(),
         parents=torch.tensor([[0, 1, 1, 0]]),

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor, nn
 
 from trdec.data.batch import Inventory
-from trdec.model.row_spacing import turned
 
 
 class ActionSoftmax(nn.Module):
@@ -50,10 +49,6 @@ class ActionSoftmax(nn.Module):
         by_start = {start: piece for (start, _), piece in zip(parts, pieces, strict=True)}
         chosen = [[by_start[part.start] for part in block] for block in self.blocks]
         return [(block[0] if len(block) == 1 else torch.cat(block)).t() for block in chosen]
-
-    def spaced_columns(self, weight: Tensor) -> list[Tensor]:
-        """The same, laid out so that few rows multiply them fast."""
-        return [turned(columns.t()) for columns in self.columns(weight)]
 
     def _by_block(
         self, columns: list[Tensor], features: Tensor, symbols: Tensor

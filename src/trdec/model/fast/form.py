@@ -1,0 +1,49 @@
+"""Which decoders have a fast form."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from torch import Tensor
+
+from trdec.data.batch import Batch
+from trdec.model.dropout import DecoderDropout
+from trdec.model.fast.network import FastNetwork
+from trdec.model.fast.search import FastSearch
+from trdec.model.interfaces import AnyDecoder, DecoderPass, Encoder, Encoding, SearchModel
+from trdec.model.sequence_decoder import SequenceDecoder
+from trdec.model.softmax import ActionSoftmax
+from trdec.model.tree_decoder import TreeDecoder
+
+
+class FastForm(Protocol):
+    """A faster way to compute what a decoder's definition says."""
+
+    def run(self, encoding: Encoding, batch: Batch, dropout: DecoderDropout) -> DecoderPass:
+        """What `step_through` gives, values and gradients."""
+
+    def for_search(self, encoder: Encoder, softmax: ActionSoftmax, output_matrix: Tensor) -> SearchModel:
+        """A model that steps with the present weights, without gradients."""
+
+
+class FastLSTM:
+    """The fast form of the two LSTM decoders."""
+
+    def __init__(self, decoder: TreeDecoder | SequenceDecoder) -> None:
+        self._network = FastNetwork.of(decoder)
+
+    def run(self, encoding: Encoding, batch: Batch, dropout: DecoderDropout) -> DecoderPass:
+        """All steps of a batch in one recurrence."""
+        return self._network.run(encoding, batch, dropout)
+
+    def for_search(self, encoder: Encoder, softmax: ActionSoftmax, output_matrix: Tensor) -> SearchModel:
+        """Steps over weights arranged for few rows."""
+        return FastSearch(self._network, encoder, softmax, output_matrix)
+
+
+def fast_form(decoder: AnyDecoder) -> FastForm | None:
+    """The decoder's fast form, or None if it has none."""
+    # Exactly these classes: one derived from them may step otherwise.
+    if isinstance(decoder, TreeDecoder | SequenceDecoder) and type(decoder) in (TreeDecoder, SequenceDecoder):
+        return FastLSTM(decoder)
+    return None

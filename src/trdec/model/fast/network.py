@@ -1,0 +1,176 @@
+"""The fast form of the LSTM decoders: the parts of a decoder that its recurrence and its search are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.functional import linear
+
+from trdec.data.batch import Batch
+from trdec.model.attention import AdditiveAttention, DotAttention
+from trdec.model.dropout import DecoderDropout, drop
+from trdec.model.fast.attention import parameters_of
+from trdec.model.fast.packing import Packing, embed_tokens
+from trdec.model.fast.plan import Plan, ReferencedStates
+from trdec.model.fast.recurrence import Layout, Recurrence, RNNInputs, RNNLayout, in_precision_of
+from trdec.model.interfaces import DecoderPass, Encoding
+from trdec.model.lstm_cell import LSTMCell
+from trdec.model.readout import Readout
+from trdec.model.sequence_decoder import SequenceDecoder
+from trdec.model.tree_decoder import TreeDecoder
+
+
+@dataclass(frozen=True)
+class FastRNN:
+    """One attentional LSTM of a decoder."""
+
+    name: str
+    cell: LSTMCell
+    attention: AdditiveAttention | DotAttention
+    start: Callable[[Encoding], tuple[Tensor, Tensor]]
+
+    def inputs(
+        self,
+        encoding: Encoding,
+        order: Tensor,
+        tokens: Tensor,
+        token_rows: Tensor,
+        mask: Tensor | None,
+        parents: ReferencedStates | None,
+    ) -> tuple[RNNInputs, RNNLayout]:
+        """What the recurrence takes of it, given embedded tokens M E and each place's row among them."""
+        weights, source = self.cell.input_weights, encoding.packed_states  # sum(S) C
+        hidden, cell = self.start(encoding)  # B H
+        inputs = RNNInputs(
+            tokens=linear(tokens, weights["action"], self.cell.bias),  # M 4H
+            hidden_weight=self.cell.hidden_weight,
+            projected=linear(source, weights["context"]),  # sum(S) 4H
+            hidden=hidden[order],
+            cell=cell[order],
+            keys=self.attention.keys(source),  # sum(S) H
+            parent_weight=weights.get("parent"),
+            attention=parameters_of(self.attention),
+        )
+        return inputs, RNNLayout(token_rows, None if mask is None else mask[order], parents, type(self.attention))
+
+
+@dataclass(frozen=True)
+class FastNetwork:
+    """A decoder's parts: its RNNs, the rule RNN first, with the word RNN where there is one."""
+
+    embedding: Tensor  # A+1 E
+    rnns: tuple[FastRNN, ...]
+    readout: Readout
+    word_symbols: Tensor | None  # Y bool; None if there is no word RNN
+
+    @classmethod
+    def of(cls, decoder: TreeDecoder | SequenceDecoder) -> FastNetwork:
+        """The parts of a decoder, with its present weights."""
+        embedding = decoder.embedding.weight
+        if isinstance(decoder, SequenceDecoder):
+            rnn = FastRNN("sequence", decoder.cell, decoder.attention, decoder.start_state)
+            return cls(embedding, (rnn,), decoder.readout, None)
+        rule, word = decoder.rule_rnn, decoder.word_rnn
+        rnns = (
+            FastRNN("rule", rule.cell, rule.attention, decoder.rule_start),
+            FastRNN("word", word.cell, word.attention, decoder.word_start),
+        )
+        return cls(embedding, rnns, decoder.readout, decoder.word_symbols)
+
+    def state_weights(self) -> list[list[Tensor]]:
+        """For each RNN, what multiplies the states before, 4H H each: its own, and the word RNN's in the rule RNN."""
+        return [
+            [rnn.cell.hidden_weight, *([rnn.cell.input_weights["word"]] if "word" in rnn.cell.input_weights else [])]
+            for rnn in self.rnns
+        ]
+
+    def readout_states(self) -> list[Tensor] | None:
+        """F H for each RNN: what multiplies its states in the readout; None if they are the features."""
+        projections = self.readout.projections()
+        return None if projections is None else list(projections[::2])
+
+    def readout_contexts(self) -> list[Tensor | None]:
+        """F C for each RNN: what multiplies its contexts in the readout; None if that does not look at them."""
+        projections = self.readout.projections()
+        return [None] * len(self.rnns) if projections is None else list(projections[1::2])
+
+    def run(self, encoding: Encoding, batch: Batch, dropout: DecoderDropout) -> DecoderPass:
+        """The features of all steps: what stepping through the batch gives, computed faster."""
+        plan = Plan(batch, len(self.embedding) - 1, self.word_symbols)
+        packing, words = plan.packing, plan.words
+
+        def packed(mask: Tensor | None) -> Tensor | None:
+            return None if mask is None else packing.pack(mask)
+
+        groups = [(plan.tokens, packed(dropout.rule_embeddings))]
+        masks = [dropout.rule_states]
+        parents: list[ReferencedStates | None] = [None]
+        if words is not None:
+            mask = packed(dropout.word_embeddings)
+            groups.append((words.tokens, None if mask is None else mask[words.places]))
+            masks.append(dropout.word_states)
+            parents = [words.rule_parents, words.word_parents]
+        embedded = embed_tokens(self.embedding, groups)  # M E and N, M E and W
+        prepared = [
+            rnn.inputs(encoding, packing.order, tokens, rows, mask, opened)
+            for rnn, (tokens, rows), mask, opened in zip(self.rnns, embedded, masks, parents, strict=True)
+        ]
+        tensors = [inputs.tensors() for inputs, _ in prepared]
+        layouts = [layout for _, layout in prepared]
+        layout = Layout(plan, encoding.lengths.tolist(), layouts[0], layouts[1] if words is not None else None)
+        rest = () if words is None else (*tensors[1], self.rnns[0].cell.input_weights["word"])
+        hidden_weight = self.rnns[0].cell.hidden_weight
+        found = in_precision_of(hidden_weight, Recurrence, layout, len(tensors[0]), *tensors[0], *rest)
+
+        states, attention = [found[0]], [found[1][plan.num_rows :]]  # N H, N S
+        latest: list[Tensor | None] = [None]
+        shown = dict.fromkeys([self.rnns[0].name], attention[0])
+        if words is not None:
+            states.append(found[2])  # B+W H
+            attention.append(found[3].index_select(0, words.latest))  # N S
+            latest.append(words.latest)
+            is_word = torch.zeros_like(plan.tokens, dtype=torch.bool).index_fill_(0, words.places, True)  # N
+            shown[self.rnns[1].name] = attention[1] * is_word.unsqueeze(1)
+        features = self._features(encoding, packing, states, latest, attention)  # N F
+        places, shape = packing.places_in(batch.actions.shape[1]), (batch.num_sentences, batch.actions.shape[1])
+        return DecoderPass(drop(features, packed(dropout.features)), places, shown, shape)
+
+    def _features(
+        self,
+        encoding: Encoding,
+        packing: Packing,
+        states: list[Tensor],  # M H each
+        latest: list[Tensor | None],  # N each   the row of each place's state; None where that is the place itself
+        attention: list[Tensor],  # N S each
+    ) -> Tensor:
+        """N F: tanh of the states side by side, or of the sum over the RNNs of V s + V' c.
+
+        A state is multiplied once for all places that look at it, and so are the encoder's states instead of the
+        contexts: they are fewer in a tree, and F is smaller than C.
+        """
+        weights = self.readout_states()
+        if weights is None:
+            at_places = [s if rows is None else s.index_select(0, rows) for s, rows in zip(states, latest, strict=True)]
+            return torch.tanh(torch.cat(at_places, dim=1))
+        total = None
+        for state, weight, rows in zip(states, weights, latest, strict=True):
+            # Sums, here and in the gradients of shared states, are formed in the states' own precision.
+            part = linear(state, weight).to(state.dtype)  # M F
+            part = part if rows is None else part.index_select(0, rows)  # N F
+            total = part if total is None else total + part
+        assert total is not None
+        return torch.tanh(total + self._context_features(encoding, packing, attention))
+
+    def _context_features(self, encoding: Encoding, packing: Packing, attention: list[Tensor]) -> Tensor:
+        """N F: the sum over the RNNs of V' c = sum over j of a[j] (V' h[j])."""
+        projected = [
+            encoding.unpack(linear(encoding.packed_states, weight))
+            for weight in self.readout_contexts()
+            if weight is not None
+        ]  # B S F each
+        seen = torch.cat(projected, dim=1)  # B KS F
+        looking = packing.unpack(torch.cat(attention, dim=1), len(packing.counts))  # B T KS
+        return packing.pack(looking.bmm(seen.to(looking.dtype)))

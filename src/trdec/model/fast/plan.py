@@ -1,0 +1,135 @@
+"""Which steps of a batch feed which, worked out before a recurrence runs."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from trdec.data.batch import Batch
+from trdec.model.fast.packing import Packing
+
+Rows = slice | Tensor
+"""Rows of a table: a view where they stand together, an index where they do not."""
+
+
+class Visit(NamedTuple):
+    """One step of an RNN: the places it fills, and where in the RNN's tables their previous states are.
+
+    Tables begin with a start state for each sorted row of the batch, then hold a row for each place.
+    """
+
+    begin: int
+    end: int
+    previous: Rows  # n   table rows
+    rows: Rows  # n   sorted rows of the batch
+    sentences: list[int]
+    numbers: Tensor  # n   the same as a tensor
+
+
+class ReferencedStates:
+    """The rule states that some steps take as their parent's, numbered from 1 in packed order; 0 is the zero vector.
+
+    A state that many children refer to is projected once, at the step that makes it; one without children never.
+    """
+
+    def __init__(self, parent_places: Tensor, has_parent: Tensor, packing: Packing) -> None:
+        self.places = parent_places[has_parent].unique()  # type: ignore[no-untyped-call] # Q   sorted
+        numbers = torch.searchsorted(self.places, parent_places) + 1
+        self.numbers = torch.where(has_parent, numbers, 0)  # one for each step asked for
+        bounds = torch.searchsorted(self.places, packing.starts)  # T+1
+        self.bounds: list[int] = bounds.tolist()
+        self.rows = packing.rows[self.places]  # Q
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def made_at(self, step: int) -> tuple[slice, Tensor]:
+        """The numbers of the states that a step makes, and their sorted rows."""
+        begin, end = self.bounds[step], self.bounds[step + 1]
+        return slice(1 + begin, 1 + end), self.rows[begin:end]
+
+
+class WordPlan:
+    """The steps of a tree decoder's word RNN, which has packed places of its own, and of which steps are parents.
+
+    `latest` gives, for each place of the batch, the table row of the most recent word state up to it.
+    """
+
+    def __init__(self, batch: Batch, packing: Packing, word_symbols: Tensor, start_action: int) -> None:
+        num_rows, num_steps = len(packing.order), len(packing.counts)
+        device = batch.actions.device
+        actions = packing.pack(batch.actions)  # N
+        parents = packing.pack(batch.parents)  # N
+        places = word_symbols[packing.pack(batch.symbols)].nonzero().squeeze(1)  # W
+        self.places = places
+        self.rows = packing.rows[places]  # W
+        self.sentences = packing.sequences[places]  # W
+
+        made = torch.zeros(num_rows, num_steps, dtype=torch.long, device=device)  # B T   sorted rows
+        made[self.rows, packing.steps[places]] = num_rows + torch.arange(len(places), device=device)
+        starts = torch.arange(num_rows, device=device).unsqueeze(1)  # B 1
+        # Word places are numbered step by step, so within a row the latest is the largest.
+        latest = torch.cat([starts, made], dim=1).cummax(dim=1).values  # B T+1
+        self.latest = latest[packing.rows, packing.steps + 1]  # N
+        self.before = latest[packing.rows, packing.steps][places]  # W
+
+        # The last action that the word RNN generated before each of its steps.
+        starting = actions.new_full((num_rows,), start_action)  # B
+        self.tokens = torch.cat([starting, actions[places]])[self.before]  # W
+
+        has_parent = parents > 0  # N
+        parent_places = packing.place(packing.rows, (parents - 1).clamp(min=0))  # N
+        self.rule_parents = ReferencedStates(parent_places, has_parent, packing)
+        self.word_parents = ReferencedStates(parent_places[places], has_parent[places], packing)
+
+        sentences: list[int] = self.sentences.tolist()
+        bounds: list[int] = torch.searchsorted(places, packing.starts).tolist()
+        self.visits: list[Visit] = []
+        for begin, end in pairwise(bounds):
+            here = slice(begin, end)
+            numbers = self.sentences[here]
+            self.visits.append(Visit(begin, end, self.before[here], self.rows[here], sentences[here], numbers))
+
+
+class Plan:
+    """The steps of a batch as a recurrence visits them; `words` are those of the word RNN, where there is one."""
+
+    def __init__(self, batch: Batch, start_action: int, word_symbols: Tensor | None) -> None:
+        self.packing = packing = Packing((~batch.padding).sum(dim=1))
+        self.num_rows = len(packing.order)
+        previous = torch.full_like(batch.actions, start_action)  # B T
+        previous[:, 1:] = batch.actions[:, :-1]
+        self.tokens = packing.pack(previous)  # N   the action before each place
+        self.words = None if word_symbols is None else WordPlan(batch, packing, word_symbols, start_action)
+        self.visits = visits_of(packing)
+
+    @property
+    def before(self) -> Tensor:
+        """N: the table row of the state before each place."""
+        return rows_before(self.packing)
+
+
+def visits_of(packing: Packing) -> list[Visit]:
+    """A visit for each step of the packing."""
+    sentences: list[int] = packing.order.tolist()
+    num_rows, before, visits = len(sentences), 0, []
+    for count, begin in zip(packing.counts, packing.offsets, strict=False):
+        previous = slice(before, before + count)
+        rows = slice(0, count)
+        visits.append(Visit(begin, begin + count, previous, rows, sentences[:count], packing.order[:count]))
+        before = num_rows + begin
+    return visits
+
+
+def rows_before(packing: Packing) -> Tensor:
+    """N: the row, in tables that begin with B start states, of the state before each place."""
+    before = len(packing.order) + packing.place(packing.rows, packing.steps - 1)
+    return torch.where(packing.steps == 0, packing.rows, before)
+
+
+def take(table: Tensor, rows: Rows) -> Tensor:
+    """These rows of the table; an index of whole rows copies them several times as fast as `[]` does."""
+    return table[rows] if isinstance(rows, slice) else table.index_select(0, rows)

@@ -1,0 +1,347 @@
+"""The decoders' step as a search takes it: what their definition says, computed with less.
+
+What does not change between steps is prepared: the projections of all action embeddings once for a set of weights,
+those of the encoder's states, through which contexts enter gates and features, once for a batch of sentences, a
+parent's once for all its children, a state's once for all hypotheses that continue it. The word RNN touches only the
+rows that write. All hypotheses of a sentence attend to it together, and none to padding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from trdec.data.batch import SourceBatch
+from trdec.model.fast.attention import Comparison, comparison_of, parameters_of
+from trdec.model.fast.kernels import lstm_gates, transposed
+from trdec.model.fast.network import FastNetwork, FastRNN
+from trdec.model.interfaces import Encoder, Encoding
+from trdec.model.softmax import ActionSoftmax
+
+CACHED = 2**18
+"""Numbers that are compared at once: a megabyte, so that they stay in the processor's cache."""
+
+
+@dataclass(frozen=True)
+class RowSource:
+    """The sentences of a batch as one RNN's rows look at them."""
+
+    comparison: Comparison
+    keys: tuple[Tensor, ...]  # 1 S H each
+    shown: tuple[Tensor, ...]  # S X each   what a place shows to a row that looks at nothing else
+
+    def select(self, numbers: Sequence[int]) -> RowSource:
+        """These sentences in this order; nothing is copied."""
+        return RowSource(self.comparison, tuple(self.keys[n] for n in numbers), tuple(self.shown[n] for n in numbers))
+
+    def look(self, hidden: Tensor, counts: Sequence[int]) -> Tensor:
+        """n X: what hidden states n H see, of which each sentence has its count: the sums with attention's weights."""
+        queries = self.comparison.queries(hidden).unsqueeze(1)  # n 1 H
+        seen = hidden.new_empty(len(hidden), self.shown[0].shape[1])  # n X
+        end = 0
+        for count, keys, shown in zip(counts, self.keys, self.shown, strict=True):
+            begin, end = end, end + count
+            if not count:
+                continue
+            scores = hidden.new_zeros(count, len(shown))  # k S
+            at_once = max(1, CACHED // keys.numel())
+            for first in range(0, count, at_once):
+                last = min(first + at_once, count)
+                self.comparison.add_scores(keys, queries[begin + first : begin + last], scores[first:last].view(-1))
+            torch.mm(scores.softmax(dim=1), shown, out=seen[begin:end])
+        return seen
+
+
+@dataclass(frozen=True)
+class FastMemory:
+    """Where the RNNs start and what they look at; sentences that leave copy nothing of the others."""
+
+    starts: tuple[Tensor, ...]  # B KH each   hidden states, then cells, of the K RNNs side by side
+    sources: tuple[RowSource, ...]  # one for each RNN
+
+    def select(self, sentences: Tensor) -> FastMemory:
+        """These sentences in this order."""
+        numbers = sentences.tolist()
+        return FastMemory(
+            tuple(start[sentences] for start in self.starts), tuple(source.select(numbers) for source in self.sources)
+        )
+
+
+@dataclass(frozen=True)
+class RNNRows:
+    """What an LSTM leaves behind after a step besides its hidden states."""
+
+    cell: Tensor  # R H
+    seen: Tensor  # R X   what attention saw: its share in the next step's gates, 4H, then in the features
+
+    def merged(self, rows: Tensor, places: Tensor, new: RNNRows, new_places: Tensor) -> RNNRows:
+        """These rows m of R at their places, and new ones at theirs: places of R' rows."""
+
+        def merge(old: Tensor, changed: Tensor) -> Tensor:
+            table = old.new_empty(len(places) + len(new_places), old.shape[1])  # R' ...
+            table.index_copy_(0, places, old.index_select(0, rows))
+            return table.index_copy_(0, new_places, changed)
+
+        return RNNRows(merge(self.cell, new.cell), merge(self.seen, new.seen))
+
+
+class SearchRNN:
+    """The weights of an attentional LSTM, arranged for steps of many rows without gradients."""
+
+    def __init__(self, rnn: FastRNN, embedding: Tensor, state_weights: list[Tensor], readout: Tensor | None) -> None:
+        parts = rnn.cell.input_weights
+        self.size = rnn.cell.hidden_size
+        self._attention = rnn.attention
+        self._actions = functional.linear(embedding, parts["action"], rnn.cell.bias)  # A+1 4H
+        self._states = transposed(torch.cat(state_weights, dim=1))  # K 4H   what multiplies the states before
+        # What multiplies the context: in the gates, 4H C, and in the readout, F C, if that looks at it.
+        self._shown = parts["context"] if readout is None else torch.cat([parts["context"], readout])
+        self.parents = transposed(parts["parent"]) if "parent" in parts else None  # H 4H
+
+    def source(self, encoding: Encoding) -> RowSource:
+        """The source as this RNN looks at it."""
+        states, lengths = encoding.packed_states, encoding.lengths.tolist()  # sum(S) C
+        keys, parameters = self._attention.keys(states), parameters_of(self._attention)
+        comparison = comparison_of(type(self._attention), keys, lengths, parameters)
+        return RowSource(
+            comparison,
+            tuple(each.unsqueeze(0) for each in comparison.keys.sentences),
+            functional.linear(states, self._shown).split_with_sizes(lengths),
+        )
+
+    def start(self, cell: Tensor) -> RNNRows:
+        """Before the first step nothing is seen."""
+        return RNNRows(cell, cell.new_zeros(len(cell), len(self._shown)))
+
+    def gates(self, states: Tensor, seen: Tensor, rows: Tensor, actions: Tensor) -> Tensor:
+        """n 4H: what the states R K before, what was seen and the actions n add, for these rows n of R.
+
+        Hypotheses that continue the same one share its products.
+        """
+        distinct, place = torch.unique(rows, return_inverse=True)  # m, n
+        shared = seen.index_select(0, distinct)  # m X
+        shared[:, : 4 * self.size].addmm_(states.index_select(0, distinct), self._states)
+        gates = shared.index_select(0, place)[:, : 4 * self.size]  # n 4H
+        return gates.add_(self._actions.index_select(0, actions))
+
+    def advance(
+        self, gates: Tensor, previous_cell: Tensor, source: RowSource, counts: list[int]
+    ) -> tuple[Tensor, RNNRows]:
+        """The hidden states n H, and the rest; gates n 4H are overwritten."""
+        cell, tanh_cell, hidden = previous_cell.new_empty(3, *previous_cell.shape).unbind(0)  # n H each
+        lstm_gates(gates, previous_cell, cell, tanh_cell, hidden)
+        return hidden, RNNRows(cell, source.look(hidden, counts))
+
+
+class GrowingTable:
+    """An append-only table of vectors that all hypotheses share; row 0 is the zero vector.
+
+    Nothing is ever moved, so a row's number stays good whichever hypotheses survive.
+    """
+
+    def __init__(self, like: Tensor) -> None:
+        self._table = like.new_zeros(1, like.shape[-1])  # capacity X
+        self._size = 1
+
+    def append(self, vectors: Tensor) -> Tensor:
+        """The numbers n of new rows n X."""
+        begin, end = self._size, self._size + len(vectors)
+        if end > len(self._table):
+            larger = self._table.new_empty(2 * end, self._table.shape[1])
+            larger[:begin] = self._table[:begin]
+            self._table = larger
+        self._table[begin:end] = vectors
+        self._size = end
+        return torch.arange(begin, end, device=vectors.device)
+
+    def at(self, numbers: Tensor) -> Tensor:
+        """n X: the vectors of these rows."""
+        return self._table.index_select(0, numbers)
+
+    def __len__(self) -> int:
+        return self._size
+
+
+class ProjectedParents:
+    """The share that rule states have in one RNN's gates as parents: projected when first asked for, and kept.
+
+    Most states that a search makes are dropped with their hypothesis before they have a child.
+    """
+
+    def __init__(self, states: GrowingTable, columns: Tensor) -> None:  # H 4H
+        self._states = states
+        self._columns = columns
+        self._projected = GrowingTable(columns.new_empty(0, columns.shape[1]))
+        self._places = torch.zeros(1, dtype=torch.long, device=columns.device)  # by number; 0 = not yet
+
+    def gates(self, numbers: Tensor) -> Tensor:
+        """n 4H: what the parents of these numbers n add to the gates; number 0 adds nothing."""
+        if len(self._places) < len(self._states):
+            self._places = torch.cat([self._places, self._places.new_zeros(2 * len(self._states))])
+        new = torch.unique(numbers[(self._places[numbers] == 0) & (numbers != 0)])  # m
+        if len(new):
+            self._places[new] = self._projected.append(self._states.at(new) @ self._columns)
+        return self._projected.at(self._places[numbers])
+
+    def __len__(self) -> int:
+        """How many have been projected."""
+        return len(self._projected) - 1
+
+
+@dataclass(frozen=True)
+class FastState:
+    """The RNNs after a step of R rows, of which R' continue: each from one of them, its origin."""
+
+    states: Tensor  # R KH   the hidden states of the K RNNs side by side
+    rnns: tuple[RNNRows, ...]
+    origins: Tensor  # R'
+
+    def select(self, rows: Tensor) -> FastState:
+        """These rows in this order; the step that follows copies what it needs."""
+        return replace(self, origins=self.origins[rows])
+
+
+@dataclass(frozen=True)
+class FastTreeState(FastState):
+    """The same of a tree decoder, with what only trees have."""
+
+    last_word: Tensor  # R'
+    writing: Tensor  # R' bool
+    parents: Tensor  # R' 1+T   for each step, the number of its rule state; 0 where it wrote a word
+    rule_states: GrowingTable
+    projected: tuple[ProjectedParents, ...]  # one for each RNN
+
+    def select(self, rows: Tensor) -> FastTreeState:
+        """These rows in this order; the step that follows copies what it needs."""
+        return replace(
+            self,
+            origins=self.origins[rows],
+            last_word=self.last_word[rows],
+            writing=self.writing[rows],
+            parents=self.parents.index_select(0, rows),
+        )
+
+
+class FastSearch:
+    """A search model with the weights that the network had when this was made, without gradients or dropout."""
+
+    def __init__(self, network: FastNetwork, encoder: Encoder, softmax: ActionSoftmax, output_matrix: Tensor) -> None:
+        with torch.no_grad():
+            self.num_actions = len(output_matrix)
+            self._network = network
+            self._encoder = encoder
+            self._softmax = softmax
+            self._columns = [transposed(columns.t()) for columns in softmax.columns(output_matrix)]  # F a each
+            self._rnns = [
+                SearchRNN(rnn, network.embedding.detach(), state_weights, readout)
+                for rnn, state_weights, readout in zip(
+                    network.rnns, network.state_weights(), network.readout_contexts(), strict=True
+                )
+            ]
+            readout_states = network.readout_states()
+            self._readout = None if readout_states is None else transposed(torch.cat(readout_states, dim=1))  # KH F
+
+    def encode(self, source: SourceBatch) -> FastMemory:
+        """What all steps share of the sources."""
+        with torch.no_grad():
+            encoding = self._encoder(source)
+            starts = zip(*(rnn.start(encoding) for rnn in self._network.rnns), strict=True)
+            return FastMemory(
+                tuple(torch.cat(parts, dim=1) for parts in starts), tuple(rnn.source(encoding) for rnn in self._rnns)
+            )
+
+    def start(self, memory: FastMemory) -> FastState:
+        """The state before the first step, one row per sentence."""
+        states, cells = memory.starts  # B KH
+        numbers = torch.arange(len(states), device=states.device)  # B
+        rnns = tuple(rnn.start(cell) for rnn, cell in zip(self._rnns, cells.chunk(len(self._rnns), dim=1), strict=True))
+        if self._network.word_symbols is None:
+            return FastState(states, rnns, numbers)
+        rule_states = GrowingTable(cells[:, : self._rnns[0].size])
+        return FastTreeState(
+            states,
+            rnns,
+            numbers,
+            last_word=torch.full_like(numbers, self.num_actions),
+            writing=torch.zeros_like(numbers, dtype=torch.bool),
+            parents=torch.zeros_like(numbers).unsqueeze(1),
+            rule_states=rule_states,
+            projected=tuple(
+                ProjectedParents(rule_states, rnn.parents) for rnn in self._rnns if rnn.parents is not None
+            ),
+        )
+
+    def step(
+        self, state: FastState, memory: FastMemory, previous: Tensor, symbols: Tensor, parents: Tensor
+    ) -> tuple[Tensor, FastState]:
+        """Log-probabilities R A of the next action, and the state after it."""
+        with torch.no_grad():
+            counts = [len(previous) // len(memory.starts[0])] * len(memory.starts[0])
+            if isinstance(state, FastTreeState):
+                features, after = self._step_in_tree(state, memory, previous, symbols, parents, counts)
+            else:
+                features, after = self._step_in_sequence(state, memory, previous, counts)
+            return self._softmax.log_probs(self._columns, features, symbols), after
+
+    def _step_in_sequence(
+        self, state: FastState, memory: FastMemory, previous: Tensor, counts: list[int]
+    ) -> tuple[Tensor, FastState]:
+        rows, (rnn,) = state.origins, self._rnns
+        gates = rnn.gates(state.states, state.rnns[0].seen, rows, previous)  # R 4H
+        cell = state.rnns[0].cell.index_select(0, rows)  # R H
+        hidden, after = rnn.advance(gates, cell, memory.sources[0], counts)  # R H
+        numbers = torch.arange(len(rows), device=rows.device)  # R
+        return self._features(hidden, after.seen[:, 4 * rnn.size :]), FastState(hidden, (after,), numbers)
+
+    def _step_in_tree(
+        self,
+        state: FastTreeState,
+        memory: FastMemory,
+        previous: Tensor,
+        symbols: Tensor,
+        parents: Tensor,
+        counts: list[int],
+    ) -> tuple[Tensor, FastState]:
+        rows, (rule_rnn, word_rnn), size = state.origins, self._rnns, self._rnns[0].size
+        assert self._network.word_symbols is not None
+        last_word = torch.where(state.writing, previous, state.last_word)  # R
+        writing = self._network.word_symbols[symbols]  # R
+        writers, opening = writing.nonzero().squeeze(1), (~writing).nonzero().squeeze(1)  # W, R - W
+        numbers = state.parents.gather(1, parents.unsqueeze(1)).squeeze(1)  # R
+
+        gates = rule_rnn.gates(state.states, state.rnns[0].seen, rows, previous)  # R 4H
+        gates += state.projected[0].gates(numbers)
+        cell = state.rnns[0].cell.index_select(0, rows)  # R H
+        hidden, rule = rule_rnn.advance(gates, cell, memory.sources[0], counts)  # R H
+
+        states = state.states.index_select(0, rows)  # R 2H
+        states[:, :size] = hidden
+        written = rows[writers]  # W
+        gates = word_rnn.gates(state.states[:, size:], state.rnns[1].seen, written, last_word[writers])  # W 4H
+        gates += state.projected[1].gates(numbers[writers])
+        cell = state.rnns[1].cell.index_select(0, written)  # W H
+        writing_counts = writing.view(len(counts), -1).sum(dim=1).tolist()
+        hidden_of_writers, new = word_rnn.advance(gates, cell, memory.sources[1], writing_counts)  # W H
+        states[:, size:].index_copy_(0, writers, hidden_of_writers)
+        word = state.rnns[1].merged(rows[opening], opening, new, writers)
+
+        seen = rule.seen[:, 4 * size :] + word.seen[:, 4 * size :]  # R F   if the readout looks at contexts
+        here = torch.zeros_like(previous).index_copy_(0, opening, state.rule_states.append(hidden[opening]))  # R
+        return self._features(states, seen), FastTreeState(
+            states,
+            (rule, word),
+            torch.arange(len(rows), device=rows.device),
+            last_word=last_word,
+            writing=writing,
+            parents=torch.cat([state.parents, here.unsqueeze(1)], dim=1),
+            rule_states=state.rule_states,
+            projected=state.projected,
+        )
+
+    def _features(self, states: Tensor, seen: Tensor) -> Tensor:
+        """R F, from the states R KH side by side and what the readout makes of the contexts R F."""
+        return torch.tanh(states if self._readout is None else torch.addmm(seen, states, self._readout))

@@ -1,0 +1,200 @@
+"""What the parts of a network expect of each other.
+
+An encoder turns a batch of sources into an `Encoding`. A decoder prepares a `Memory` from it once, starts in a
+`DecoderState`, and steps: each step gives the features of the next action. Search sees the whole network as a
+`SearchModel`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, Self, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from trdec.data.batch import Batch, SourceBatch
+from trdec.model.dropout import NO_DROPOUT, DecoderDropout
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A whole source in two vectors: the final states of an encoder that has some."""
+
+    hidden: Tensor  # B C
+    cell: Tensor  # B C
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """The encoded sources."""
+
+    states: Tensor  # B S C   zero at padding
+    lengths: Tensor  # B
+    summary: Summary | None = None
+
+    @cached_property
+    def padding(self) -> Tensor:
+        """B S, true = ignore."""
+        return torch.arange(self.states.shape[1], device=self.lengths.device) >= self.lengths.unsqueeze(1)
+
+    @cached_property
+    def packed_states(self) -> Tensor:
+        """sum(S) C: the states without padding, sentence after sentence."""
+        return self.states.flatten(0, 1).index_select(0, self._places)
+
+    def unpack(self, packed: Tensor) -> Tensor:
+        """What was made of the packed states, sum(S) X, where they stand, zero at padding: B S X."""
+        flat = packed.new_zeros(self.padding.numel(), packed.shape[1])  # B*S X
+        return flat.index_copy(0, self._places, packed).view(*self.padding.shape, -1)
+
+    @cached_property
+    def _places(self) -> Tensor:
+        return (~self.padding).flatten().nonzero().squeeze(1)  # sum(S)
+
+    def select(self, sentences: Tensor) -> Encoding:
+        """These sentences in this order."""
+        summary = self.summary and Summary(self.summary.hidden[sentences], self.summary.cell[sentences])
+        return Encoding(self.states[sentences], self.lengths[sentences], summary)
+
+
+class Encoder(Protocol):
+    """Reads the source. Built from the model's configuration and the number of source pieces."""
+
+    @property
+    def output_size(self) -> int:
+        """C: the size of the states it gives."""
+
+    def __call__(self, source: SourceBatch) -> Encoding:
+        """The encoding of a batch of sources."""
+
+
+class Memory(Protocol):
+    """What a decoder looks at while it writes: the encoded sources as it prepared them."""
+
+    def select(self, sentences: Tensor) -> Self:
+        """These sentences in this order."""
+
+
+class ModelState(Protocol):
+    """Where the rows of a search stand after a step."""
+
+    def select(self, rows: Tensor) -> Self:
+        """These rows in this order."""
+
+
+class DecoderState(ModelState, Protocol):
+    """Where the rows of a batch or of a search stand after a step of a decoder's definition."""
+
+    @property
+    def attention(self) -> Mapping[str, Tensor]:
+        """R S by the name of an RNN: what its latest step looked at, zero in rows where it did not run."""
+
+
+AnyMemory = TypeVar("AnyMemory", bound=Memory)
+AnyState = TypeVar("AnyState", bound=DecoderState)
+
+
+class Decoder(Protocol[AnyMemory, AnyState]):
+    """Turns what was written so far into the features of the next action.
+
+    Built from the model's configuration, the target's inventory and the size of the encoder's states.
+    """
+
+    @property
+    def feature_size(self) -> int:
+        """F."""
+
+    @property
+    def embedding(self) -> nn.Embedding:
+        """The vectors of all actions, and one more that stands for no action yet."""
+
+    def prepare(self, encoding: Encoding) -> AnyMemory:
+        """What all steps share of the source."""
+
+    def start(self, memory: AnyMemory) -> AnyState:
+        """The state before the first step, one row per sentence."""
+
+    def step(
+        self,
+        state: AnyState,
+        memory: AnyMemory,
+        previous: Tensor,  # R   the action just taken; the number of actions = none yet
+        symbols: Tensor,  # R   what is open
+        parents: Tensor,  # R   1 + the step whose rule opened it; 0 = none
+        dropout: DecoderDropout = NO_DROPOUT,
+    ) -> tuple[Tensor, AnyState]:
+        """Features R F of the next action, and the state after it.
+
+        There may be several rows for each sentence of the memory, as many for each; those of a sentence stand
+        together.
+        """
+
+    def sample_dropout(self, batch: Batch) -> DecoderDropout:
+        """What to drop while training on this batch."""
+
+
+AnyDecoder = Decoder[Any, Any]
+"""A decoder, whatever its memory and its state are."""
+
+
+class SearchModel(Protocol):
+    """Scores the next action of many hypotheses. Memory and state are its own: search only selects from them."""
+
+    @property
+    def num_actions(self) -> int:
+        """A; also the number that stands for no action yet."""
+
+    def encode(self, source: SourceBatch) -> Any:
+        """The memory of these sources."""
+
+    def start(self, memory: Any) -> Any:
+        """The state before the first step, one row per sentence."""
+
+    def step(self, state: Any, memory: Any, previous: Tensor, symbols: Tensor, parents: Tensor) -> tuple[Tensor, Any]:
+        """Log-probabilities R A of the next action, exactly -inf where it is illegal, and the state after it.
+
+        The log-probabilities are a new tensor, the caller's to change.
+        """
+
+
+@dataclass(frozen=True)
+class DecoderPass:
+    """What a decoder gives for every step of a batch."""
+
+    features: Tensor  # N F   of the steps that are not padding, in the order of `places`
+    places: Tensor  # N   where in the batch, B T flattened, each of them is
+    attention: Mapping[str, Tensor]  # N S by RNN, zero where it did not run
+    shape: tuple[int, int]  # B, T
+
+    def pack(self, padded: Tensor) -> Tensor:
+        """B T -> N."""
+        return padded.flatten(0, 1).index_select(0, self.places)
+
+    def unpack(self, packed: Tensor) -> Tensor:
+        """N ... -> B T ..., zero at padding."""
+        flat = packed.new_zeros(self.shape[0] * self.shape[1], *packed.shape[1:])
+        return flat.index_copy(0, self.places, packed).view(*self.shape, *packed.shape[1:])
+
+
+def step_through(decoder: AnyDecoder, encoding: Encoding, batch: Batch, dropout: DecoderDropout) -> DecoderPass:
+    """The features of all steps by the decoder's definition: how a decoder without a fast form is trained."""
+    memory = decoder.prepare(encoding)
+    state = decoder.start(memory)
+    previous = torch.full_like(batch.source.lengths, decoder.embedding.num_embeddings - 1)  # B
+    features, attention = [], []
+    for step in range(batch.actions.shape[1]):
+        found, state = decoder.step(
+            state, memory, previous, batch.symbols[:, step], batch.parents[:, step], dropout.at(step)
+        )
+        features.append(found)  # B F
+        attention.append(state.attention)  # B S each
+        previous = batch.actions[:, step]
+    places = (~batch.padding).flatten().nonzero().squeeze(1)  # N
+    packed = {
+        rnn: torch.stack([each[rnn] for each in attention], dim=1).flatten(0, 1)[places] for rnn in attention[0]
+    }  # N S each
+    shape = (batch.num_sentences, batch.actions.shape[1])
+    return DecoderPass(torch.stack(features, dim=1).flatten(0, 1)[places], places, packed, shape)

@@ -1,0 +1,38 @@
+"""A model directory as `trdec train` leaves it: its codec and its network, loaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trdec.configuration import CONFIGURATION_FILE, load_configuration
+from trdec.data.codec import Codec
+from trdec.errors import CheckpointError, ConfigError, FileError, ModelError, StoredDataError
+from trdec.model.translation_model import TranslationModel
+from trdec.model.weights import read_tensors, set_weights
+
+
+def load_model(path: Path, device: str = "cpu") -> tuple[Codec, TranslationModel, int | None]:
+    """The codec and the network of a model directory, and the most source pieces it was trained on."""
+    if not path.is_dir():
+        raise ModelError(
+            f"{path}: expected a model directory, found {'a file' if path.exists() else 'nothing'}. {_MAKE}"
+        )
+    weights = path / "model.safetensors"
+    for needed in (path / CONFIGURATION_FILE, path / "codec", weights):
+        if not needed.exists():
+            raise ModelError(f"{path}: has no {needed.name}, so it is not the directory of a trained model. {_MAKE}")
+    try:
+        configuration = load_configuration(path / CONFIGURATION_FILE)
+        codec = Codec.load(path / "codec")
+        model = TranslationModel(configuration.model, codec.inventory(), decoder=configuration.model.decoder)
+        set_weights(model, read_tensors(weights), weights)
+    except (ConfigError, StoredDataError, CheckpointError, FileError) as error:
+        raise ModelError(
+            f"{path}: this model cannot be used: it is damaged, or of another version.\n  {error}"
+        ) from error
+    if not all(bool(weight.isfinite().all()) for weight in model.parameters()):
+        raise ModelError(f"{weights}: holds weights that are not finite numbers: its training failed. Train again.")
+    return codec, model.to(device).eval(), configuration.data.filters.max_source_length
+
+
+_MAKE = "Make one with: trdec train"
