@@ -63,6 +63,7 @@ class AdditiveComparison:
         self._weight = -2 * score_weight  # H
         self._one = keys.new_ones(())
         self._scratch = keys.new_empty(0)
+        self._rooms: dict[tuple[int, int], tuple[Tensor, Tensor]] = {}
 
     def _prepared(self, doubled: Tensor) -> Tensor:
         return doubled.exp_() if self.apart else doubled
@@ -70,21 +71,30 @@ class AdditiveComparison:
     def queries(self, hidden: Tensor, out: Tensor | None = None) -> Tensor:
         return self._prepared(torch.mm(hidden, self._query_columns, out=out))
 
-    def _reciprocals(self, vectors: Tensor, queries: Tensor) -> Tensor:
-        """r, g S H, until the next call."""
-        shape = (len(queries), *vectors.shape[1:])
-        size = shape[0] * shape[1] * shape[2]
-        if len(self._scratch) < size:
-            self._scratch = vectors.new_empty(size)
-        out = self._scratch[:size].view(shape)
+    def _room(self, rows: int, places: int) -> tuple[Tensor, Tensor]:
+        """Memory that is used again and again, as g S H and as g*S H: views cost a tenth of a row."""
+        if (rows, places) not in self._rooms:
+            shape = (rows, places, len(self.score_weight))
+            size = rows * places * len(self.score_weight)
+            if len(self._scratch) < size:
+                self._scratch = self.score_weight.new_empty(size)
+                self._rooms.clear()
+            room = self._scratch[:size].view(shape)
+            self._rooms[rows, places] = room, room.flatten(0, 1)
+        return self._rooms[rows, places]
+
+    def _reciprocals(self, vectors: Tensor, queries: Tensor) -> tuple[Tensor, Tensor]:
+        """r, as g S H and as g*S H, until the next call."""
+        out, flat = self._room(queries.shape[0], vectors.shape[1])
         if self.apart:
             torch.addcmul(self._one, vectors, queries, out=out)
         else:
             torch.add(vectors, queries, out=out).exp_().add_(1)
-        return out.reciprocal_()
+        out.reciprocal_()
+        return out, flat
 
     def add_scores(self, vectors: Tensor, queries: Tensor, scores: Tensor) -> None:
-        scores.addmv_(self._reciprocals(vectors, queries).flatten(0, 1), self._weight)
+        scores.addmv_(self._reciprocals(vectors, queries)[1], self._weight)
 
     def start_backward(self) -> None:
         self._query_rows = padded_stride(self.query_weight)  # H H
@@ -97,7 +107,7 @@ class AdditiveComparison:
         _, d_vectors = self._d_keys.groups(sentences)
         parts = self.keys.row_parts(d_scores, sentences, sizes)  # g*S each
         first = 0
-        for size, keys, d_keys, query, d_score, d_query in zip(
+        for size, keys, d_key, query, d_score, d_query in zip(
             sizes,
             vectors,
             d_vectors,
@@ -106,12 +116,12 @@ class AdditiveComparison:
             d_queries.unsqueeze(1).split_with_sizes(sizes),  # g 1 H each
             strict=True,
         ):
-            compared = self._reciprocals(keys, query)  # g S H
-            self._d_score_weight.addmv_(compared.flatten(0, 1).t(), d_score)
+            compared, flat = self._reciprocals(keys, query)  # g S H, g*S H
+            self._d_score_weight.addmv_(flat.t(), d_score)
             compared.addcmul_(compared, compared, value=-1)  # a quarter of tanh'
             by_row = d_score.view(size, 1, -1)  # g 1 S
             torch.bmm(by_row, compared, out=d_query)
-            self._d_keys.add_product(sentences[first : first + size], d_keys, compared, by_row.transpose(1, 2))
+            self._d_keys.add_product(sentences[first : first + size], d_key, compared, by_row.transpose(1, 2))
             first += size
         d_queries.mul_(4 * self.score_weight)
 
