@@ -54,7 +54,7 @@ def test_unbatching_undoes_batching(sizes: list[tuple[int, int]], seed: int) -> 
     batch = collate(examples)
     assert all(map(same, unbatch(batch), longest_first))
     assert len(unbatch(batch)) == len(examples)
-    assert batch.source.shape == (len(sizes), max(pieces for pieces, _ in sizes))
+    assert batch.source.pieces.shape == (len(sizes), max(pieces for pieces, _ in sizes))
     assert batch.actions.shape == (len(sizes), max(steps for _, steps in sizes))
     assert not batch.actions[batch.padding].any()
     assert not batch.parents[batch.padding].any()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import torch
 
@@ -16,7 +14,7 @@ from trdec.search.ensemble import Ensemble
 from trdec.search.frontiers import STEPS, WORDS
 from trdec.search.limits import LengthLimits
 from trdec.search.sampling import SamplingSettings, sample
-from trdec.search.tabular import TabularMemory, TabularModel, TabularState
+from trdec.search.tabular import TabularModel
 from trdec.targets.actions import ApplyRule, EmitWord
 from trdec.targets.target import ActionTable
 from trdec.trees.tree import words
@@ -132,17 +130,9 @@ def test_what_cannot_be_is_refused() -> None:
         ExactWords.of(Tiny.of("lin").table, torch.zeros(1, dtype=torch.bool), [3])
 
 
-class _Shifted(TabularModel):
-    """A model whose addresses are other numbers than those of its fellows."""
-
-    def start(self, memory: TabularMemory) -> TabularState:
-        return replace(super().start(memory), addresses=[(), (-1,), (-1,), (-1,)])
-
-
 def test_an_ensemble_is_the_mean_of_probabilities() -> None:
-    """Members number their steps differently, and each must be told its own addresses."""
     tiny = Tiny.of("derivation", seed=1)
-    models = [kind(tiny.table, seed) for kind, seed in ((TabularModel, 1), (_Shifted, 2), (TabularModel, 3))]
+    models = [TabularModel(tiny.table, seed) for seed in (1, 2, 3)]
     settings = BeamSettings(3000, 5, limits=_limits(8))
     ensemble = Ensemble(models)
     (found,) = beam_search(ensemble, tiny.effects, SOURCE.select(torch.tensor([1])), settings)
