@@ -160,7 +160,7 @@ def test_paths_of_data_are_below_the_folder(write: Any) -> None:
         (
             "",
             ["output=~nobody-has-this-name/x"],
-            "output: expected a path, found '~nobody-has-this-name/x': no user of that name has a folder here.",
+            "output: expected a path, found '~nobody-has-this-name/x': there is no such user.",
         ),
     ],
 )
