@@ -157,6 +157,17 @@ def test_damaged_data_are_prepared_again(
     assert f"{tmp_path}/model/{damaged}" in caplog.text
 
 
+def test_a_codec_that_is_not_the_datas_own_is_made_again(toy: Path, tmp_path: Path) -> None:
+    data = configuration(toy, train=files(toy, "dev"))
+    prepare(data, "seq2seq", tmp_path / "model")
+    before = contents(tmp_path / "model")
+    shutil.copy(tmp_path / "model/codec/source.spm.model", tmp_path / "model/codec/target.spm.model")
+    with pytest.raises(StoredDataError, match="model/codec: "):
+        Preparation.open(tmp_path / "model")
+    prepare(data, "seq2seq", tmp_path / "model")
+    assert contents(tmp_path / "model") == before
+
+
 def test_a_directory_with_something_else_is_left_alone(toy: Path, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "thesis.tex").write_text("mine")
