@@ -226,7 +226,7 @@ BREAKAGES = [
     ),
     Breakage(
         "text.py",
-        "                max_sentence_length=LONGEST,\n",
+        "                max_sentence_length=LONGEST_LINE,\n",
         "",
         "tests/unit/data/test_data_prepare.py::test_very_long_lines_are_learnt_from",
     ),
@@ -237,16 +237,16 @@ BREAKAGES = [
         "tests/unit/training/test_training_checkpoint.py",
     ),
     Breakage(
-        "training/trainer.py",
-        "        if not _same_files(",
-        "        if False and not _same_files(",
-        "tests/system/test_train_resume.py::test_what_a_training_leaves_and_what_it_refuses",
+        "data/prepare.py",
+        '        if _checksums(directory / "codec") != found["codec"]:',
+        '        if False and _checksums(directory / "codec") != found["codec"]:',
+        "tests/unit/data/test_data_prepare.py::test_a_codec_that_is_not_the_datas_own_is_made_again",
     ),
     Breakage(
-        "training/trainer.py",
-        "    if changed := changed_inputs(",
-        "    if changed := not 1 and changed_inputs(",
-        "tests/system/test_train_resume.py::test_another_corpus_is_refused_before_anything_is_changed",
+        "data/prepare.py",
+        "            if _in_use(directory):",
+        "            if False and _in_use(directory):",
+        "tests/unit/data/test_data_prepare.py::test_what_a_model_was_trained_on_is_never_replaced",
     ),
 ]
 

@@ -1,18 +1,21 @@
-"""Files: lines that know their place, writing all or nothing, paths as people write them."""
+"""Files: lines that know their place, writing all or nothing, locks, checksums, and `~` in paths."""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import hashlib
 import os
 import re
+import secrets
+import shutil
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from trdec.errors import EncodingError, FileError, Place
+from trdec.errors import EncodingError, FileError, Place, TrdecError
 
 STANDARD = "-"
 """The file name that means standard input or standard output."""
@@ -29,7 +32,7 @@ class Line:
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a tokenised line: what ASCII white space parts (a no-break space does not)."""
+    """The words of a tokenised line, which ASCII whitespace separates (a no-break space does not)."""
     return _WORD.findall(text)
 
 
@@ -45,7 +48,7 @@ def read_lines(path: Path | str) -> Iterator[Line]:
         with Path(path).open("rb") as stream:
             yield from _decoded(stream, str(path))
     except OSError as error:
-        raise FileError(f"{path}: cannot be read: {_reason(error)}. Check the name and its permissions.") from error
+        raise _unreadable(path, error) from error
 
 
 def _decoded(stream: Iterable[bytes], name: str) -> Iterator[Line]:
@@ -63,13 +66,44 @@ def _decoded(stream: Iterable[bytes], name: str) -> Iterator[Line]:
         yield Line(place, text.removesuffix("\n").removesuffix("\r"))
 
 
+_BLOCK = 1 << 20
+
+
+def count_lines(path: Path) -> int:
+    """How many lines a file has; the last one need not end in a line feed."""
+    lines, last = 0, b"\n"
+    try:
+        with path.open("rb") as stream:
+            while block := stream.read(_BLOCK):
+                lines += block.count(b"\n")
+                last = block[-1:]
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    return lines + (last != b"\n")
+
+
+def checksum(path: Path) -> str:
+    """The SHA-256 of a file's content."""
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def checksum_of_text(text: str) -> str:
+    """The SHA-256 of a text in UTF-8."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 @contextlib.contextmanager
 def writing(path: Path | str) -> Iterator[TextIO]:
     """A UTF-8 stream to write to a file, or to standard output for `-`.
 
     A regular file appears, or replaces what was there, only when the block ends without an error.
     """
-    try:
+    name = "standard output" if str(path) == STANDARD else str(path)
+    with write_errors(name):
         if str(path) == STANDARD:
             yield sys.stdout
             sys.stdout.flush()
@@ -77,28 +111,123 @@ def writing(path: Path | str) -> Iterator[TextIO]:
             with Path(path).open("w", encoding="utf-8", newline="\n") as stream:
                 yield stream
         else:
-            with _replacing(Path(path)) as stream:
+            with (
+                replacing_file(Path(path)) as temporary,
+                temporary.open("w", encoding="utf-8", newline="\n") as stream,
+            ):
                 yield stream
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        name = "standard output" if str(path) == STANDARD else str(path)
-        raise FileError(f"{name}: cannot be written: {_reason(error)}.") from error
 
 
 @contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[TextIO]:
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+def replacing_file(path: Path, durable: bool = False) -> Iterator[Path]:
+    """The name of an empty file to write to, which replaces `path` when the block ends without an error.
+
+    A durable replacement is on disk before it gets its name.
+    """
+    temporary = _temporary_name(path)
     try:
-        with open(descriptor, "w", encoding="utf-8", newline="\n") as stream:  # noqa: PTH123  (a descriptor, not a path)
-            yield stream
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(temporary).chmod(0o666 & ~mask)  # mkstemp's files are private; this one is a user's ordinary file
-        Path(temporary).replace(path)
+        temporary.touch(exist_ok=False)
+        mode = temporary.stat().st_mode
+        yield temporary
+        temporary.chmod(mode)  # some libraries make a private file of it
+        if durable:
+            synchronise(temporary)
+        temporary.replace(path)
+        if durable:
+            synchronise(path.parent)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
+
+
+@contextlib.contextmanager
+def replacing_folder(path: Path, durable: bool = False) -> Iterator[Path]:
+    """An empty folder to write to, which replaces `path` when the block ends without an error.
+
+    A folder that was there is gone for a moment between two renames. A durable replacement is on disk before it gets
+    its name.
+    """
+    temporary = _temporary_name(path)
+    try:
+        temporary.mkdir(parents=True)
+        yield temporary
+        if durable:
+            for inner in (*temporary.rglob("*"), temporary):
+                synchronise(inner)
+        remove_folder(path)
+        temporary.rename(path)
+        if durable:
+            synchronise(path.parent)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def remove_folder(path: Path) -> None:
+    """Delete a folder, or a file, that may not be there; at no moment is half of it there under its name."""
+    if path.is_dir() and not path.is_symlink():
+        hidden = _temporary_name(path)
+        path.rename(hidden)
+        shutil.rmtree(hidden, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def remove_leftovers(folder: Path, pattern: str = "*") -> None:
+    """Delete what killed processes left of the files and folders of these names; none may be being written."""
+    for path in folder.glob(f".{pattern}.{'[0-9a-f]' * 8}.tmp"):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _temporary_name(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+
+
+def synchronise(path: Path) -> None:
+    """Wait until a file, or the list of a folder's files, is on disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def write_errors(path: Path | str, advice: str = "") -> Iterator[None]:
+    """Turns the system's errors in the block into a FileError that names the file, and says what to do."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written: {_reason(error)}. {advice}".rstrip()) from error
+
+
+@contextlib.contextmanager
+def locked(path: Path, refusal: TrdecError | None = None) -> Iterator[None]:
+    """Holds the lock of this file, which is made; if another process holds it, waits or raises the refusal.
+
+    The system releases the lock when the process ends, however it ends.
+    """
+    with write_errors(path):
+        stream = path.open("ab")  # NFS locks only what is open for writing
+    with stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | (fcntl.LOCK_NB if refusal else 0))
+        except BlockingIOError as error:
+            assert refusal is not None
+            raise refusal from error
+        except OSError as error:
+            raise FileError(
+                f"{path}: cannot be locked: {_reason(error)}. Choose an output on a file system with locks."
+            ) from error
+        yield
+
+
+def _unreadable(path: Path | str, error: OSError) -> FileError:
+    return FileError(f"{path}: cannot be read: {_reason(error)}. Check the name and its permissions.")
 
 
 def _reason(error: OSError) -> str:
@@ -106,10 +235,10 @@ def _reason(error: OSError) -> str:
 
 
 def at_home(value: Any) -> Any:
-    """A path whose leading `~` or `~name` is that user's folder, as a shell would have it; all else as it is."""
+    """A path with a leading `~` or `~name` expanded as in a shell; any other value as it is."""
     if not isinstance(value, Path):
         return value
     try:
         return value.expanduser()
     except RuntimeError as error:
-        raise ValueError(f"expected a path, found {str(value)!r}: no user of that name has a folder here.") from error
+        raise ValueError(f"expected a path, found {str(value)!r}: there is no such user.") from error

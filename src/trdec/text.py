@@ -1,4 +1,4 @@
-"""Text as words and words as pieces, and back: tokens, subwords, and the two sides of a corpus."""
+"""Text as words, words as pieces, and back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Tokeniser:
     def __init__(self, language: str) -> None:
         self.language = language
 
-    # sacremoses is slow to import and to set up: only who tokenises waits for it.
+    # sacremoses is slow to import and to set up, so this is done on first use.
     @cached_property
     def _tokeniser(self) -> Any:
         from sacremoses import MosesTokenizer
@@ -38,24 +38,24 @@ class Tokeniser:
         return list(self._tokeniser.tokenize(text, escape=False))
 
     def join(self, tokens: Sequence[str]) -> str:
-        """The raw line that the tokens make."""
+        """The raw line of these tokens."""
         return str(self._detokeniser.detokenize(list(tokens), unescape=False))
 
 
 UNKNOWN = "<unk>"
-"""The piece that stands for anything the model has no piece for."""
+"""The piece for everything that has no piece of its own."""
 
 SubwordKind = Literal["bpe", "unigram"]
 
 LONGEST_LINE = 2**30
-"""Bytes of a line to learn from; sentencepiece passes over longer ones in silence, by default over four thousand."""
+"""Bytes of a line to learn from; sentencepiece silently skips longer lines, by default from 4192 bytes on."""
 
 
 class Subwords:
-    """The pieces of words, as one sentencepiece model cuts them.
+    """Words as the pieces of a sentencepiece model.
 
-    Words are split one at a time, which cuts a sentence as sentencepiece itself would: its pieces never
-    cross white space.
+    Words are split one at a time. This gives the same pieces as splitting the whole line, because pieces never cross
+    whitespace.
     """
 
     def __init__(self, model: bytes) -> None:
@@ -81,7 +81,7 @@ class Subwords:
 
     @classmethod
     def train(cls, lines: Iterable[str], kind: SubwordKind, size: int) -> Subwords:
-        """A model of `size` pieces learnt from the lines; every character of theirs gets a piece."""
+        """A model of `size` pieces learnt from the lines; every character in them gets a piece."""
         buffer = io.BytesIO()
         failed: list[Exception] = []
 
@@ -108,7 +108,7 @@ class Subwords:
                 raise failed[0] from None
             raise SubwordError(
                 f"cannot learn {size} {kind} pieces from this text: {error}. "
-                "Ask for fewer pieces where the text is small, for more where it has many characters."
+                "Choose a smaller size for a small text, a larger one for a text with many different characters."
             ) from error
         return cls(buffer.getvalue())
 
@@ -118,7 +118,7 @@ class Subwords:
 
     def _split(self, word: str) -> tuple[str, ...]:
         pieces = self._processor.encode(word, out_type=str)
-        # A word of characters that normalisation removes still is a word: it must not vanish from its tree.
+        # A word of characters that normalisation removes is still a word: it must not vanish from its tree.
         return tuple(pieces) or (UNKNOWN,)
 
     def split_text(self, text: str) -> list[str]:
@@ -131,7 +131,7 @@ class Subwords:
 
     @property
     def pieces(self) -> tuple[str, ...]:
-        """Every piece a text can have, UNKNOWN first: all but the markers of beginning and end."""
+        """All pieces except the markers of beginning and end, UNKNOWN first."""
         processor = self._processor
         numbers = range(processor.get_piece_size())
         return (
@@ -145,12 +145,12 @@ class Subwords:
 
 
 def word_splitter(language: str | None) -> Callable[[str], list[str]]:
-    """How a line becomes words: by a language's rules, or at white space where the text is tokenised already."""
+    """The function that splits a line into words: a language's tokeniser, or whitespace for tokenised text."""
     return split_words if language is None else Tokeniser(language).split
 
 
 class Side:
-    """Text as words and words as pieces, in one language; it pickles, so that worker processes can have it."""
+    """One side of a corpus: text as words and words as pieces; it can be pickled for worker processes."""
 
     def __init__(self, subwords: Subwords, language: str | None) -> None:
         self.subwords = subwords
@@ -159,7 +159,7 @@ class Side:
         self.join: Callable[[Sequence[str]], str] = " ".join if language is None else Tokeniser(language).join
 
     def pieces(self, words: Sequence[str]) -> list[str]:
-        """The words' pieces in a row."""
+        """The pieces of the words, in one list."""
         return [piece for word in words for piece in self.subwords.split(word)]
 
     def __reduce__(self) -> tuple[Callable[..., Side], tuple[bytes, str | None]]:

@@ -182,7 +182,7 @@ def test_another_toy_corpus_is_made_where_another_is_asked_for_and_old_runs_are_
     result = trdec("experiment", file, "toy.sentences=70", *few)
     assert len((tmp_path / "out" / "toy" / "train.en").read_text().splitlines()) == 70
     assert result.returncode == 1
-    assert "the training in this directory was begun with other data: " in result.stderr
+    assert " other data: " in result.stderr
 
 
 def test_an_output_that_cannot_be_made_is_named(tmp_path: Path, trdec: Run) -> None:

@@ -84,7 +84,7 @@ FAMILIES = ("seq2seq", "ccg", "lin", "trdec-dep")
 def test_a_system_learns_more_than_frequencies(toy: Path, tmp_path: Path, system: str) -> None:
     train(configuration(system, toy, tmp_path), PlainDisplay(print))
     dev = [row for row in JsonLines(tmp_path / "log.jsonl").rows() if row["event"] == "dev"][-1]
-    baseline = unigram_perplexities(Preparation.open(tmp_path / "data"))
+    baseline = unigram_perplexities(Preparation.open(tmp_path))
     print(system, dev["perplexity"], baseline)
     for kind in {"word", "rule", "mark"} & set(baseline):
         assert dev["perplexity"][kind] - 1 < 0.3 * (baseline[kind] - 1) + 0.5, kind

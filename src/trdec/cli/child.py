@@ -9,19 +9,19 @@ command that is still ending is waited for.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
 import sys
 import threading
 from pathlib import Path
 
+from trdec.files import locked
+
 
 def main() -> None:
     """Run the verb named on the command line, alone in holding the lock."""
     lock = Path(sys.argv.pop(1))
-    with lock.open("w") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
+    with locked(lock):
         threading.Thread(target=_end_with_parent, daemon=True).start()
 
         from trdec.cli.main import main as run_verb

@@ -148,7 +148,7 @@ def _sentence_bar(file: Path) -> Iterator[Callable[[int], None]]:
     from rich.progress import MofNCompleteColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
-    from trdec.data.corpus import count_lines
+    from trdec.files import count_lines
 
     columns = (*Bar.get_default_columns()[:2], MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:

@@ -1,4 +1,4 @@
-"""`trdec prepare`: make numbers of a corpus, once, for training to use."""
+"""`trdec prepare`: encode a corpus, once, for training to use."""
 
 from __future__ import annotations
 
@@ -29,16 +29,15 @@ def prepare(
     ] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
-    """Learn subwords, extract the grammar and encode the corpora into OUTPUT/data, unless that is done already."""
+    """Learn subwords, extract the grammar and encode the corpora into OUTPUT, unless that is done already."""
     from trdec.configuration import load_configuration
     from trdec.data.prepare import prepare as make
 
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     configuration = load_configuration(configuration_file, overrides or [])
-    directory = configuration.output / "data"
     workers = workers or os.cpu_count() or 1
     with preparing() as progress:
-        made = make(configuration.located_data, configuration.system, directory, workers, progress)
+        made = make(configuration.located_data, configuration.system, configuration.output, workers, progress)
     if json:
         print(json_format.dumps(made.report.to_json(), ensure_ascii=False, indent=2))
     else:

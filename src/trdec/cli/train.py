@@ -1,4 +1,4 @@
-"""`trdec train`: train a model, or go on training it."""
+"""`trdec train`: train a model, or resume its training."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ import typer
 from trdec.cli.prepare import preparing
 
 if TYPE_CHECKING:
-    from trdec.configuration import Configuration
-    from trdec.data.codec import Codec
-    from trdec.model.translation_model import TranslationModel
     from trdec.training.interfaces import Observer
 
 
@@ -25,7 +22,7 @@ def train(
     ] = None,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that prepare the data.")] = 1,
 ) -> None:
-    """Train the model that a configuration describes; run the same command again to go on after an interruption."""
+    """Train the model that a configuration describes; after an interruption, the same command resumes."""
     from trdec.configuration import load_configuration
     from trdec.errors import TrainingInterrupted
     from trdec.training.loop import WORST
@@ -33,8 +30,7 @@ def train(
 
     configuration = load_configuration(config, overrides or ())
     try:
-        bleu = dev_bleu if configuration.training.metric == "bleu" else None
-        outcome = train_model(configuration, _display(), bleu, workers, preparing())
+        outcome = train_model(configuration, _display(), workers, preparing())
     except TrainingInterrupted as interruption:
         _say(f"trdec: {interruption}")
         raise typer.Exit(128 + interruption.signal_number) from interruption
@@ -46,23 +42,6 @@ def train(
         best = f"{measure} was never a finite number"
     _say(f"{ending} after {outcome.update} updates; {best}{skipped}")
     print(outcome.weights)
-
-
-def dev_bleu(model: TranslationModel, codec: Codec, configuration: Configuration) -> float:
-    """BLEU of dev's greedy translations, on the text as its files have it."""
-    from sacrebleu import corpus_bleu
-
-    from trdec.files import read_lines
-    from trdec.translation.translator import Translator
-
-    dev = configuration.located_data.dev
-    device = next(model.parameters()).device.type
-    translations = Translator([model], codec, device=device).translate(
-        (line.text for line in read_lines(dev.source)), beam_size=1
-    )
-    references = [line.text for line in read_lines(dev.target)]
-    tokenise = "none" if configuration.data.target_language is None else "13a"
-    return corpus_bleu([found.text for found in translations], [references], tokenize=tokenise, force=True).score
 
 
 def _display() -> Observer:

@@ -300,7 +300,7 @@ def _progress(source: Path) -> Iterator[Callable[[], None]]:
     from rich.console import Console
     from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from trdec.data.corpus import count_lines
+    from trdec.files import count_lines
 
     columns = (TextColumn("translating"), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:

@@ -1,4 +1,4 @@
-"""The keys of an experiment, and the file they are read from."""
+"""A whole configuration, and the file it is read from."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ FREE_KEYS = frozenset(
         "training.tensorboard",
     }
 )
-"""What may change between two runs in the same model directory, beside paths: data are known by their content.
+"""The keys that may change when a training is resumed, besides paths: data are identified by their content.
 
-Another device or number of threads rounds otherwise, which is still the same experiment; anything else is another one.
+Another device or number of threads rounds differently, but is still the same experiment.
 """
 
 
@@ -50,14 +50,14 @@ class Configuration(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    system: str = Field(description=f"Which of the systems to train: {', '.join(SYSTEMS)}.")
-    output: Path = Field(description="The model directory; made if missing, and resumed if it holds this training.")
+    system: str = Field(description=f"The system to train: {', '.join(SYSTEMS)}.")
+    output: Path = Field(description="The model directory. A training that is in it is resumed.")
     folder: Path = Field(default=Path(), description="The folder that the paths in `data` are relative to.")
     seed: int = Field(
-        default=1, ge=0, lt=2**63, description="Decides the first weights, the order of batches and dropout."
+        default=1, ge=0, lt=2**63, description="The seed of the first weights, the order of batches and dropout."
     )
-    data: DataConfiguration = Field(description="What is trained on.")
-    batches: BatchConfiguration = Field(default=BatchConfiguration(), description="How much is trained on at once.")
+    data: DataConfiguration = Field(description="The corpora.")
+    batches: BatchConfiguration = Field(default=BatchConfiguration(), description="The size of batches.")
     model: ModelConfiguration = Field(
         default=ModelConfiguration(), description="The network; `model.decoder` is decided by the system."
     )
@@ -98,7 +98,7 @@ class Configuration(BaseModel):
 
 
 def known_system(name: str) -> str:
-    """The name, if a system has it."""
+    """The name, if it is a system's; otherwise a ValueError."""
     if name not in SYSTEMS:
         close = difflib.get_close_matches(name, SYSTEMS, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
@@ -120,7 +120,7 @@ def _checked(document: Document) -> Configuration:
 
 
 def check_unchanged(before: Configuration, now: Configuration, path: Path) -> None:
-    """Refuse to go on with a training as another experiment."""
+    """Refuse to resume a training as another experiment."""
     old, new = dict(flatten(before)), dict(flatten(now))
     free = set(FREE_KEYS)
     if now.training.schedule.kind == "cosine" and now.training.schedule.decay_updates is None:
@@ -130,9 +130,9 @@ def check_unchanged(before: Configuration, now: Configuration, path: Path) -> No
     if changed:
         lines = [f"  {key}: {old[key]!r} there, {new[key]!r} now" for key in changed]
         raise ConfigError(
-            f"{path}: the training in this directory was begun with another configuration:\n"
+            f"{path}: the training in this directory has another configuration:\n"
             + "\n".join(lines)
-            + "\nChoose another output for the new training, or set these keys back to go on with the old one."
+            + "\nChoose another output for a new training, or set these keys back to resume the old one."
         )
 
 

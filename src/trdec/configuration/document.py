@@ -1,4 +1,4 @@
-"""A YAML file as a checked document: where each key stands, overrides, and what is wrong in it."""
+"""A YAML file with the place of each key, overrides of keys, and explanations of mistakes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Nested mappings, and the place of every key in them."""
+    """The content of a YAML file, and the place of every key in it."""
 
     name: str
     content: dict[str, Any]
     places: dict[Key, str]
 
     def place(self, key: Key) -> str:
-        """Where this key was given, or the nearest key around it."""
+        """Where this key is, or the innermost key around it."""
         while key and key not in self.places:
             key = key[:-1]
         return self.places.get(key, self.name)
@@ -44,15 +44,15 @@ def read_document(path: Path) -> Document:
     try:
         loader = yaml.SafeLoader(text)
     except yaml.YAMLError as error:  # a character that YAML does not allow
-        raise ConfigError(f"{path}: this is not YAML: {error}.") from error
+        raise ConfigError(f"{path}: not valid YAML: {error}.") from error
     try:
         node = loader.get_single_node()
         content = {} if node is None else loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise ConfigError(f"{Place(str(path), line)}: this is not YAML: {error.problem}.") from error
-    except (yaml.YAMLError, ValueError) as error:  # a date that is none is a ValueError
-        raise ConfigError(f"{path}: this is not YAML: {error}.") from error
+        raise ConfigError(f"{Place(str(path), line)}: not valid YAML: {error.problem}.") from error
+    except (yaml.YAMLError, ValueError) as error:  # an impossible date is a ValueError
+        raise ConfigError(f"{path}: not valid YAML: {error}.") from error
     finally:
         loader.dispose()
     if not isinstance(content, dict):
@@ -72,13 +72,13 @@ def _note_places(node: yaml.Node, key: Key, file: str, places: dict[Key, str], a
         inner = (*key, str(name.value))
         place = str(Place(file, name.start_mark.line + 1))
         if inner in places:
-            raise ConfigError(f"{place}: the key {'.'.join(inner)!r} was given before, at {places[inner]}.")
+            raise ConfigError(f"{place}: the key {'.'.join(inner)!r} was already given at {places[inner]}.")
         places[inner] = place
         _note_places(value, inner, file, places, (*around, node))
 
 
 def apply_overrides(document: Document, overrides: Sequence[str]) -> Document:
-    """The document with the value of each `key=value` in place of its own."""
+    """The document with the value of each `key=value` instead of its own."""
     content, places = deepcopy(document.content), dict(document.places)
     for override in overrides:
         name, equals, text = override.partition("=")
@@ -87,7 +87,7 @@ def apply_overrides(document: Document, overrides: Sequence[str]) -> Document:
         try:
             value = yaml.safe_load(text)
         except (yaml.YAMLError, ValueError) as error:
-            raise ConfigError(f"{override!r}: expected a value as YAML writes it, found {text!r}.") from error
+            raise ConfigError(f"{override!r}: expected a YAML value, found {text!r}.") from error
         *outer, last = name.split(".")
         mapping = content
         for depth, part in enumerate(outer, start=1):
@@ -105,11 +105,11 @@ def apply_overrides(document: Document, overrides: Sequence[str]) -> Document:
     return Document(document.name, content, places)
 
 
-_NAMES = {bool: "a truth value", int: "an integer", float: "a number", str: "a string", list: "a list"}
+_NAMES = {bool: "a boolean", int: "an integer", float: "a number", str: "a string", list: "a list"}
 
 
 def describe(value: Any) -> str:
-    """A value and what it is: `'large' (a string)`."""
+    """A value and its type: `'large' (a string)`."""
     if value is None:
         return "nothing"
     if isinstance(value, dict):
@@ -131,10 +131,10 @@ _EXPECTED = {
 
 
 def explain(error: ValidationError, document: Document, root: type[BaseModel]) -> Iterator[str]:
-    """A sentence for every mistake: where, what was expected, what was found."""
+    """One sentence per mistake: where, what was expected, what was found."""
     for details in error.errors():
         key = tuple(str(part) for part in details["loc"] if not str(part).startswith("function-"))
-        # Of a union only the first alternative is spoken of, and its name is no key.
+        # pydantic adds the names of a union's validators, which are not keys.
         yield f"{document.place(key)}: {_mistake(details, key, root)}"
 
 
@@ -189,7 +189,7 @@ def model_in(annotation: Any) -> type[BaseModel] | None:
 
 
 def model_at(key: Key, root: type[BaseModel]) -> type[BaseModel] | None:
-    """The configuration class that stands at a key."""
+    """The configuration class of a key's value."""
     owner: type[BaseModel] | None = root
     for part in key:
         field = owner.model_fields.get(part) if owner else None
@@ -198,7 +198,7 @@ def model_at(key: Key, root: type[BaseModel]) -> type[BaseModel] | None:
 
 
 def dotted_names(root: type[BaseModel], prefix: str = "") -> Iterator[str]:
-    """Every key, dotted, those with keys of their own included."""
+    """Every key with dots, including those that contain keys."""
     for name, field in root.model_fields.items():
         yield f"{prefix}{name}"
         if inner := model_in(field.annotation):

@@ -19,15 +19,15 @@ _HEAD = """\
 # Configuration
 
 `trdec train FILE.yaml [key=value ...]` trains what a YAML file describes. A file holds what differs from the defaults
-below, and needs only `system`, `output` and `data`; the recipes in `configs/` are examples. After it, any key can be
-given once more with dots: `system=trdec-dep model.hidden_size=256 training.schedule.kind=cosine`.
+below, and needs only `system`, `output` and `data`; the recipes in `configs/` are examples. Any key can be
+overridden after it: `system=trdec-dep model.hidden_size=256 training.schedule.kind=cosine`.
 
 * Paths in `data` are relative to `folder`; `folder` and `output` are relative to the current directory.
-* The defaults are the released script behind the paper's or-en results.
+* The defaults are those of the released script behind the paper's or-en results.
 * The configuration with every key is written to `config.yaml` in the model directory. Running the same command again
-  goes on with that training. Paths and keys marked ↻ may be changed then (data are known by their content); any other
-  change is refused, because it would be another experiment. (With `training.schedule.kind: cosine`,
-  `training.max_updates` is such a change, unless `training.schedule.decay_updates` is set.)
+  resumes that training. Paths and keys marked ↻ may be changed then (data are identified by their content). Any other
+  change is refused, because it would be another experiment. (With `training.schedule.kind: cosine`, so is a change of
+  `training.max_updates`, unless `training.schedule.decay_updates` is set.)
 
 This page is generated: `python -m trdec.configuration.reference > docs/configuration.md`.
 """

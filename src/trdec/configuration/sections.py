@@ -1,4 +1,4 @@
-"""The sections of a configuration file: data, batches, model and training."""
+"""The sections of a configuration: data, batches, model and training."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ class _Configuration(BaseModel):
 class CorpusConfiguration(_Configuration):
     """The files of one corpus, aligned line by line."""
 
-    source: Path = Field(description="Source sentences, one a line.")
-    target: Path = Field(description="Their translations, one a line.")
+    source: Path = Field(description="Source sentences, one per line.")
+    target: Path = Field(description="Their translations, one per line.")
     constituency: Path | None = Field(
         default=None,
-        description="Penn-style trees of the translations, for the systems that learn constituency trees.",
+        description="Penn-style trees of the translations, for systems that learn constituency trees.",
     )
     dependency: Path | None = Field(
-        default=None, description="Dependency trees of the translations in CoNLL-U, for the systems that learn those."
+        default=None, description="Dependency trees of the translations in CoNLL-U, for systems that learn them."
     )
     supertags: Path | None = Field(
-        default=None, description="A CCG supertag for each word of the translations, for the systems that learn those."
+        default=None, description="A CCG supertag for each word of the translations, for systems that learn them."
     )
 
 
@@ -62,14 +62,14 @@ class SubwordConfiguration(_Configuration):
 
     model: Path | None = Field(
         default=None,
-        description="A sentencepiece model to use; without one, a model is learnt from the training text.",
+        description="A sentencepiece model to use. Without it, one is learnt from the training text.",
     )
-    kind: SubwordKind = Field(default="bpe", description="How a model is learnt where none is given: bpe or unigram.")
-    size: int = Field(default=4000, ge=1, description="How many pieces to learn where no model is given.")
+    kind: SubwordKind = Field(default="bpe", description="The kind of model to learn if none is given: bpe or unigram.")
+    size: int = Field(default=4000, ge=1, description="The number of pieces to learn if no model is given.")
 
 
 class FilterConfiguration(_Configuration):
-    """Which training pairs are left out; dev keeps every pair that can be encoded. Lengths are in pieces."""
+    """Which training pairs to leave out. Dev keeps every pair that can be encoded. Lengths are in pieces."""
 
     max_source_length: Length | None = Field(
         default=250, description="Leave out training pairs with more source pieces than this."
@@ -78,57 +78,56 @@ class FilterConfiguration(_Configuration):
         default=250, description="Leave out training pairs with more target pieces than this, not counting the tree."
     )
     max_ratio: Annotated[float, Field(ge=1)] | None = Field(
-        default=9.0, description="Leave out training pairs one side of which has more than this many times the pieces."
+        default=9.0, description="Leave out training pairs in which one side is more than this many times as long."
     )
     remove_duplicates: bool = Field(
-        default=False, description="Leave out training pairs that stood in the files before; they are counted anyway."
+        default=False, description="Leave out training pairs that repeat an earlier one. They are counted in any case."
     )
 
 
 class BatchConfiguration(_Configuration):
-    """How much is trained on at once."""
+    """How large a batch is."""
 
     batch_type: Literal["actions", "sentences"] = Field(
         default="actions",
-        description="What batch_size counts: actions (source pieces and target steps together, padding aside) "
-        "or sentences.",
+        description="What batch_size counts: actions (source pieces plus target steps, without padding) or sentences.",
     )
     batch_size: int = Field(
         default=800,
         ge=1,
-        description="The most that a batch holds; a longer example is a batch of its own. "
+        description="The maximum size of a batch; a longer example makes a batch alone. "
         "The paper's or-en system was trained with about 800 actions.",
     )
 
 
 class DataConfiguration(_Configuration):
-    """Everything between text files and numbers."""
+    """The corpora, and how text becomes numbers."""
 
-    train: CorpusConfiguration = Field(description="What is trained on.")
-    dev: CorpusConfiguration = Field(description="What progress is measured on.")
+    train: CorpusConfiguration = Field(description="The corpus to train on.")
+    dev: CorpusConfiguration = Field(description="The corpus to validate on.")
     source_language: str | None = Field(
         default=None,
-        description="The source language's code (de): its text is raw and tokenised here. "
-        "Without it, text is tokenised already: white space parts words.",
+        description="The source language's code, such as de, if the text is raw: it is then tokenised. "
+        "Without it, the text must be tokenised: words are separated by whitespace.",
     )
     target_language: str | None = Field(
         default=None,
-        description="The target language's code (en): its text is raw, tokenised here and detokenised in translations. "
-        "Without it, text is tokenised already: white space parts words.",
+        description="The target language's code, such as en, if the text is raw: it is then tokenised, and "
+        "translations are detokenised. Without it, the text must be tokenised: words are separated by whitespace.",
     )
     source_subwords: SubwordConfiguration = Field(
-        default=SubwordConfiguration(), description="The pieces of source words."
+        default=SubwordConfiguration(), description="How source words are split into pieces."
     )
     target_subwords: SubwordConfiguration = Field(
-        default=SubwordConfiguration(), description="The pieces of target words."
+        default=SubwordConfiguration(), description="How target words are split into pieces."
     )
     filters: FilterConfiguration = Field(
-        default=FilterConfiguration(), description="Which training pairs are left out."
+        default=FilterConfiguration(), description="Which training pairs to leave out."
     )
     min_rule_count: int = Field(
         default=1,
         ge=1,
-        description="Leave out rules (or marks, such as supertags) seen less often in training, "
+        description="Leave out rules (or marks, such as supertags) that occur less often in training, "
         "and the trees that need them.",
     )
     trees: tuple[str, ...] = Field(
@@ -157,27 +156,27 @@ class DataConfiguration(_Configuration):
 
 
 class DropoutConfiguration(BaseModel):
-    """Which share of which activations is dropped in training."""
+    """Dropout rates in training."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     embeddings: float = Field(
-        default=0.0, ge=0, lt=1, description="Share of source and action embeddings dropped, each place on its own."
+        default=0.0, ge=0, lt=1, description="Dropout rate of source and action embeddings, drawn for each element."
     )
     states: float = Field(
         default=0.0,
         ge=0,
         lt=1,
-        description="Share of every LSTM's hidden state dropped where it enters its own recurrent product, "
-        "the same places at all steps of a sentence.",
+        description="Dropout rate of every LSTM's hidden state in its recurrent product; the same elements are dropped "
+        "at all steps of a sentence.",
     )
     readout: float = Field(
-        default=0.0, ge=0, lt=1, description="Share of the features dropped before the softmax, each place on its own."
+        default=0.0, ge=0, lt=1, description="Dropout rate of the features before the softmax, drawn for each element."
     )
 
 
 class ModelConfiguration(BaseModel):
-    """The sizes and the kinds of a network's parts."""
+    """The network."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -185,33 +184,38 @@ class ModelConfiguration(BaseModel):
         default="tree", description="TrDec's two RNNs, or the attentional LSTM that writes sequences."
     )
     embedding_size: int = Field(default=512, gt=0, description="Size of source and action embeddings.")
-    hidden_size: int = Field(default=512, gt=0, description="Size of every LSTM's state, one direction of the encoder.")
+    hidden_size: int = Field(
+        default=512, gt=0, description="Size of every LSTM's state; of the encoder's, per direction."
+    )
     encoder_layers: int = Field(default=1, gt=0, description="Number of bidirectional LSTM layers in the encoder.")
     attention: Literal["additive", "dot"] = Field(
-        default="additive", description="How a state scores a source place: v tanh(W s + U h), or the product s (U h)."
+        default="additive",
+        description="How a decoder state s scores an encoder state h: v tanh(W s + U h), or s (U h).",
     )
     readout: Literal["paper", "released"] = Field(
         default="released",
-        description="What the tree decoder's softmax sees: tanh of a projection of states and contexts, as the "
-        "authors' released code has it, or tanh of the two states alone, as the paper writes it. "
+        description="What the tree decoder's softmax sees: released, tanh of a projection of states and contexts, as "
+        "in the authors' released code; or paper, tanh of the two states, as in the paper. "
         "The sequence decoder always projects its state and context.",
     )
     start: Literal["bridge", "last_state"] = Field(
         default="bridge",
-        description="How decoder states begin: a projection of the encoder's final cells, "
-        "or the mean of its two directions' final states.",
+        description="The first decoder states: bridge, a projection of the encoder's final cells; or last_state, "
+        "the mean of the final states of its two directions.",
     )
     tie_embeddings: bool = Field(
-        default=False, description="Use the action embeddings as the softmax matrix, which needs features of that size."
+        default=False,
+        description="Use the action embeddings as the softmax matrix; the features must have the same size.",
     )
     initialisation: Literal["uniform", "xavier"] = Field(
-        default="uniform", description="Draw every parameter uniformly, or matrices after Glorot with biases zero."
+        default="uniform",
+        description="uniform: draw every parameter uniformly; xavier: Glorot's method for matrices, zero for biases.",
     )
     initialisation_range: float = Field(
-        default=0.1, gt=0, description="Uniform initialisation draws from minus this number to this number."
+        default=0.1, gt=0, description="uniform: draw from the range between minus this number and this number."
     )
     dropout: DropoutConfiguration = Field(
-        default=DropoutConfiguration(), description="What is dropped in training, nothing by default."
+        default=DropoutConfiguration(), description="Dropout in training; none by default."
     )
 
     @model_validator(mode="after")
@@ -221,89 +225,101 @@ class ModelConfiguration(BaseModel):
             if features != self.embedding_size:
                 raise ValueError(
                     f"tie_embeddings needs features of the embeddings' size, {self.embedding_size}, but this decoder's "
-                    f"readout gives {features}. Choose readout: released, or do not tie."
+                    f"readout has {features}. Set readout: released, or tie_embeddings: false."
                 )
         return self
 
 
 class OptimiserConfiguration(BaseModel):
-    """Adam and the clipping of its gradients."""
+    """Adam, and the clipping of gradients."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    learning_rate: float = Field(default=0.001, gt=0, description="Adam's rate before the schedule changes it.")
+    learning_rate: float = Field(
+        default=0.001, gt=0, description="Adam's learning rate, which the schedule then changes."
+    )
     beta_1: float = Field(default=0.9, ge=0, lt=1, description="Decay of Adam's mean of gradients.")
     beta_2: float = Field(default=0.999, ge=0, lt=1, description="Decay of Adam's mean of squared gradients.")
-    epsilon: float = Field(default=1e-8, gt=0, description="What Adam adds to the root of the mean square.")
+    epsilon: float = Field(
+        default=1e-8, gt=0, description="Added to the root of the mean square, to avoid division by zero."
+    )
     clip: float | None = Field(
-        default=5.0, gt=0, description="Gradients longer than this, as one vector, are shortened to it; null never."
+        default=5.0, gt=0, description="Clip the norm of all gradients together to this; null: do not clip."
     )
 
 
 class ScheduleConfiguration(BaseModel):
-    """How the learning rate changes."""
+    """The learning rate over time."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: Literal["plateau", "constant", "inverse_square_root", "cosine"] = Field(
         default="plateau",
-        description="plateau: times `factor` whenever dev loss does not improve; constant; inverse_square_root: "
-        "falls with the root of the update after warm-up; cosine: falls to `minimum` along half a cosine.",
+        description="plateau: multiply by `factor` whenever dev loss does not improve; constant; inverse_square_root: "
+        "after warm-up, divide by the root of the number of updates; cosine: fall to `minimum` along half a cosine.",
     )
-    factor: float = Field(default=0.5, gt=0, lt=1, description="plateau: what the rate is multiplied by.")
+    factor: float = Field(default=0.5, gt=0, lt=1, description="plateau: multiply the rate by this.")
     patience: int = Field(
-        default=0, ge=0, description="plateau: validations without improvement that are forgiven before the rate falls."
+        default=0,
+        ge=0,
+        description="plateau: the number of validations without improvement to ignore before the rate falls.",
     )
     minimum: float = Field(default=0.0, ge=0, description="plateau and cosine: the rate never falls below this.")
-    warmup_updates: int = Field(default=0, ge=0, description="Updates in which the rate rises linearly from zero.")
+    warmup_updates: int = Field(
+        default=0, ge=0, description="The number of updates in which the rate rises linearly from zero."
+    )
     decay_updates: int | None = Field(
-        default=None, gt=0, description="cosine: the update at which the minimum is reached; null is `max_updates`."
+        default=None, gt=0, description="cosine: the update at which the minimum is reached; null: `max_updates`."
     )
 
 
 class TrainingConfiguration(BaseModel):
-    """The loop: how long, how often it looks at dev, what it keeps."""
+    """How long to train, how often to validate, and what to keep."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    max_updates: int = Field(default=5000, gt=0, description="Updates after which training ends; raise it to go on.")
-    validate_every: int = Field(default=200, gt=0, description="Updates between two looks at dev.")
+    max_updates: int = Field(default=5000, gt=0, description="The number of updates; raise it to train longer.")
+    validate_every: int = Field(default=200, gt=0, description="Updates between two validations on dev.")
     checkpoint_every: int = Field(
-        default=200, gt=0, description="Updates between two checkpoints; each look at dev also writes one."
+        default=200, gt=0, description="Updates between two checkpoints; each validation also writes one."
     )
-    log_every: int = Field(default=50, gt=0, description="Updates summarised in one line of the log.")
-    accumulate: int = Field(default=1, gt=0, description="Batches whose gradients are added up for one update.")
+    log_every: int = Field(default=50, gt=0, description="Updates per line of the log.")
+    accumulate: int = Field(default=1, gt=0, description="Batches per update; their gradients are added.")
     label_smoothing: float = Field(
-        default=0.0, ge=0, lt=1, description="Share of the probability that the loss spreads over all legal actions."
+        default=0.0, ge=0, lt=1, description="Share of the probability to spread over all legal actions in the loss."
     )
     optimiser: OptimiserConfiguration = Field(default=OptimiserConfiguration(), description="Adam and clipping.")
     schedule: ScheduleConfiguration = Field(default=ScheduleConfiguration(), description="The learning rate over time.")
     metric: Literal["loss", "bleu"] = Field(
-        default="loss", description="What on dev decides which weights are best and when to stop early."
+        default="loss", description="What decides on dev which weights are best and when to stop early."
     )
     early_stopping: int | None = Field(
-        default=None, gt=0, description="Validations in a row without improvement that end training; null never."
+        default=None, gt=0, description="Stop after this many validations in a row without improvement; null: never."
     )
-    keep_best: int = Field(default=1, gt=0, description="How many of the best weights are kept, in the folder `best`.")
+    keep_best: int = Field(default=1, gt=0, description="How many of the best weights to keep, in the folder `best`.")
     final_weights: Literal["best", "average", "last"] = Field(
         default="best",
-        description="What `model.safetensors` holds: the best weights, the mean of those kept, or the last.",
+        description="What `model.safetensors` holds: the best weights, the mean of all best weights kept, or the last.",
     )
     max_skipped: int = Field(
         default=10,
         gt=0,
-        description="Batches in a row (all those of an update) with a loss or gradient that is not finite after which "
-        "training stops.",
+        description="Stop after this many batches in a row that were skipped because the loss or the gradient was not "
+        "finite.",
     )
     device: Literal["auto", "cpu", "cuda"] = Field(
-        default="auto", description="Where to compute; auto takes cuda if there."
+        default="auto", description="Where to compute; auto: cuda if available, otherwise cpu."
     )
     precision: Literal["float32", "bfloat16"] = Field(
         default="float32",
-        description="bfloat16 computes the products outside the recurrences in half the bits, which is faster only on "
-        "a device with instructions for it; weights and recurrences stay float32.",
+        description="bfloat16: half the bits in the matrix products outside the recurrences, which is faster only on "
+        "hardware that supports it. Weights and recurrences stay float32.",
     )
-    threads: int = Field(default=1, gt=0, description="CPU threads; the same number gives the same bits.")
+    threads: int = Field(
+        default=1,
+        gt=0,
+        description="The number of CPU threads; results are the same to the bit only for the same number.",
+    )
     plot: bool = Field(default=True, description="Draw `loss.png` in the model directory.")
     tensorboard: bool = Field(
         default=False, description="Also write TensorBoard events; needs the extra `trdec[tensorboard]`."
@@ -313,7 +329,7 @@ class TrainingConfiguration(BaseModel):
     def _something_to_average(self) -> Self:
         if self.final_weights == "average" and self.keep_best < 2:
             raise ValueError(
-                "final_weights: average is the mean of the weights that are kept, and keep_best is 1. "
+                "final_weights: average needs at least two weights to average, but keep_best is 1. "
                 "Set keep_best to 2 or more."
             )
         return self

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import logging
 import re
@@ -21,7 +20,8 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 from trdec.corpora.catalogue import Archive, PublicCorpus
-from trdec.errors import DownloadError, FileError, UsageError
+from trdec.errors import DownloadError, UsageError
+from trdec.files import checksum, remove_leftovers, replacing_folder, write_errors
 
 ATTEMPTS = 5
 """How often a connection that was cut is made again, as long as each brought something."""
@@ -49,27 +49,19 @@ def fetch(url: str, path: Path, progress: DownloadProgress) -> None:
     if not url.startswith(("http://", "https://")):
         raise UsageError(f"{url}: expected an address that begins with https:// or http://.")
     note = path.with_name(f"{path.name}.json")
-    try:
+    with write_errors(path):
         for _ in range(ATTEMPTS):
             before = _size(path)
             if _attempt(url, path, note, lambda done, total: progress(path.name, done, total)):
                 return
             if _size(path) == before:
                 break
-    except OSError as error:
-        raise FileError(f"{path}: cannot be written: {error.strerror or error}.") from error
     origin = _origin(note, url)
     whole = f" of {origin.length}" if origin is not None and origin.length is not None else ""
     raise DownloadError(
         f"{url}: the connection was cut after {_size(path)}{whole} bytes. Run the command again: it goes on from there "
         "if the server can, and from the beginning if not."
     )
-
-
-def sha256(path: Path) -> str:
-    """The checksum of a file."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _attempt(url: str, path: Path, note: Path, progress: Callable[[int, int | None], None]) -> bool:
@@ -255,40 +247,36 @@ def get(corpus: PublicCorpus, folder: Path, progress: DownloadProgress) -> bool:
         _check_record(corpus, folder)
         return False
     work = folder.with_name(f"{folder.name}.unfinished")
-    unpacked = work / "unpacked"
-    try:
+    with write_errors(folder):
         work.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(unpacked, ignore_errors=True)
-        unpacked.mkdir()
-        record = []
-        for archive in corpus.archives:
-            path = work / archive.name
-            fetch(archive.url, path, progress)
-            found = _checked(archive, path)
-            try:
-                unpack(path, unpacked)
-            except DownloadError:
-                path.unlink()  # or it would be found, and be as bad, the next time
-                raise
-            record.append({"url": archive.url, "sha256": found})
-        missing = [name for name in corpus.files if not (unpacked / name).is_file()]
-        if missing:
-            raise DownloadError(
-                f"{corpus.name}: expected {missing[0]} in what was unpacked, found {_some_files(unpacked)}. "
-                f"The archive is not the one that trdec knows; it is in {work}."
-            )
-        content = {"corpus": corpus.name, "licence": corpus.licence, "citation": corpus.citation, "archives": record}
-        (unpacked / RECORD).write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-        unpacked.rename(folder)
+        remove_leftovers(folder.parent, folder.name)
+        with replacing_folder(folder) as unpacked:
+            record = []
+            for archive in corpus.archives:
+                path = work / archive.name
+                fetch(archive.url, path, progress)
+                found = _checked(archive, path)
+                try:
+                    unpack(path, unpacked)
+                except DownloadError:
+                    path.unlink()  # or it would be found, and be as bad, the next time
+                    raise
+                record.append({"url": archive.url, "sha256": found})
+            missing = [name for name in corpus.files if not (unpacked / name).is_file()]
+            if missing:
+                raise DownloadError(
+                    f"{corpus.name}: expected {missing[0]} in what was unpacked, found {_some_files(unpacked)}. "
+                    f"The archive is not the one that trdec knows; it is in {work}."
+                )
+            about = {"corpus": corpus.name, "licence": corpus.licence, "citation": corpus.citation, "archives": record}
+            (unpacked / RECORD).write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
         shutil.rmtree(work)
-    except OSError as error:
-        raise FileError(f"{folder}: cannot be written: {error.strerror or error}.") from error
     return True
 
 
 def _checked(archive: Archive, path: Path) -> str:
     """The checksum of an archive; a file with another than the one expected is thrown away."""
-    found = sha256(path)
+    found = checksum(path)
     if archive.sha256 is None:
         _LOG.warning(
             "%s: trdec knows no checksum of this file, so nothing was checked. What came has sha256 %s: "

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
 from trdec.corpora.parsers import Parser, ParserChoice
-from trdec.errors import AnnotationError, FileError, UsageError
-from trdec.files import STANDARD, Line, read_lines, writing
+from trdec.errors import AnnotationError, UsageError
+from trdec.files import STANDARD, Line, checksum_of_text, locked, read_lines, write_errors, writing
 from trdec.trees import treebank
 from trdec.trees.tree import words
 
@@ -24,8 +22,8 @@ class Work:
     """The entries so far, in a file beside the output, and a note of which sentences they belong to.
 
     Entries are written first and noted afterwards. What stands after the noted length is half a batch that a
-    kill left behind, and is cut off. The note holds a digest of the sentences, not of the file's bytes, so
-    that sentences may still be added at the end.
+    kill left behind, and is cut off. The note holds a checksum of the sentences, not of the file's bytes,
+    so that sentences may still be added at the end.
     """
 
     def __init__(self, output: Path, stream: IO[bytes], settings: Mapping[str, Any]) -> None:
@@ -35,7 +33,7 @@ class Work:
         self._note = note(output)
         self._stream = stream
         self._settings = dict(settings)
-        self._digest = blake2b(digest_size=16)
+        self._checksum = ""
 
     def resume(self, lines: Iterator[Line]) -> None:
         """Take from the lines those whose entries are there; AnnotationError if they are not the same lines."""
@@ -56,7 +54,7 @@ class Work:
             )
         for line in islice(lines, noted["sentences"]):
             self._count(line)
-        if self._digest.hexdigest() != noted["digest"]:
+        if self._checksum != noted["checksum"]:
             raise AnnotationError(
                 f"{self.path}: holds the trees of {noted['sentences']} sentences, but these are not the first "
                 f"{noted['sentences']} lines of the input any more: it was changed. {_advice(self.path)}"
@@ -68,23 +66,22 @@ class Work:
         """Add the entries of the next lines; afterwards a kill cannot lose them."""
         for line in lines:
             self._count(line)
-        with _writing(self.path):
+        with write_errors(self.path):
             self._stream.write("".join(entries).encode())
             self._stream.flush()
             os.fsync(self._stream.fileno())
             content = {
                 "settings": self._settings,
                 "sentences": self.sentences,
-                "digest": self._digest.hexdigest(),
+                "checksum": self._checksum,
                 "bytes": self._stream.tell(),
             }
-            new = self._note.with_name(f"{self._note.name}.new")
-            new.write_text(json.dumps(content, ensure_ascii=False) + "\n", encoding="utf-8")
-            new.replace(self._note)
+            with writing(self._note) as stream:
+                stream.write(json.dumps(content, ensure_ascii=False) + "\n")
 
     def finish(self) -> None:
         """Give the file its name. Until then nothing at that name is touched."""
-        with _writing(self.output):
+        with write_errors(self.output):
             self.path.replace(self.output)
             self._note.unlink(missing_ok=True)
 
@@ -95,11 +92,13 @@ class Work:
             return None
         except ValueError as error:
             raise AnnotationError(f"{self._note}: cannot be read: {error}. {_advice(self.path)}") from error
+        if "checksum" not in content:
+            raise AnnotationError(f"{self._note}: was written by another version of trdec. {_advice(self.path)}")
         return content
 
     def _count(self, line: Line) -> None:
         self.sentences += 1
-        self._digest.update(f"{line.text}\n".encode())
+        self._checksum = checksum_of_text(f"{self._checksum}\n{line.text}")
 
 
 def unfinished(output: Path) -> Path:
@@ -114,7 +113,7 @@ def note(output: Path) -> Path:
 
 def forget(output: Path) -> None:
     """Throw away what is unfinished."""
-    with _writing(output):
+    with write_errors(output):
         note(output).unlink(missing_ok=True)  # first: entries without a note count for nothing
         unfinished(output).unlink(missing_ok=True)
 
@@ -123,24 +122,11 @@ def forget(output: Path) -> None:
 def working(output: Path, settings: Mapping[str, Any]) -> Iterator[Work]:
     """The work on a file, which no other process may do at the same time."""
     path = unfinished(output)
-    with _writing(path):
-        opened = path.open("ab")
-    with opened as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise AnnotationError(
-                f"{path}: another process is parsing to this file. Wait for it, or choose another output."
-            ) from error
+    refusal = AnnotationError(
+        f"{path}: another process is parsing to this file. Wait for it, or choose another output."
+    )
+    with locked(path, refusal), path.open("ab") as stream:
         yield Work(output, stream, settings)
-
-
-@contextlib.contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise FileError(f"{path}: cannot be written: {error.strerror}.") from error
 
 
 def _advice(path: Path) -> str:

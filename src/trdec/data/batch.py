@@ -51,7 +51,7 @@ class SourceBatch:
 
 @dataclass(frozen=True)
 class Batch:
-    """Some sentences with the steps that write them; padded places hold 0.
+    """Sentences with the steps that write them; padding is 0.
 
     Axes: B sentences, S source pieces, T steps.
     """
@@ -78,11 +78,11 @@ class Batch:
 
 
 NOISE = 0.05
-"""Lengths are changed by up to this share before examples are sorted, so that each epoch groups them anew."""
+"""Lengths are changed by up to this share before sorting, so that each epoch groups examples differently."""
 
 
 class Batcher:
-    """The batches of a prepared corpus, in another order each epoch, the same for a seed everywhere."""
+    """The batches of a prepared corpus: different in each epoch, but the same on every machine for a seed."""
 
     def __init__(self, prepared: Prepared, configuration: BatchConfiguration, seed: int) -> None:
         self._prepared = prepared
@@ -90,7 +90,7 @@ class Batcher:
         self._seed = seed
 
     def plan(self, epoch: int) -> list[NDArray[np.int64]]:
-        """The numbers of the examples of each batch, longest first: every example once, all in random order."""
+        """The example numbers of each batch: every example once, longest first in a batch, batches in random order."""
         steps, source = self._prepared.step_lengths, self._prepared.source_lengths
         costs = {"actions": steps + source, "sentences": np.ones_like(steps)}[self._configuration.batch_type]
         random = _Random(self._seed, epoch)
@@ -110,7 +110,7 @@ class Batcher:
 
 
 def collate(examples: Sequence[Example]) -> Batch:
-    """The examples side by side, those of most steps first, otherwise in the order given."""
+    """The examples as one batch, those with most steps first, otherwise in the order given."""
     ordered = sorted(examples, key=lambda example: -len(example.steps))
     step_lengths = np.array([len(example.steps) for example in ordered])  # B
     steps = np.zeros((3, len(ordered), step_lengths.max(initial=0)), dtype=np.int64)  # 3 B T
@@ -128,7 +128,7 @@ def collate(examples: Sequence[Example]) -> Batch:
 
 
 def unbatch(batch: Batch) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
-    """The source and the steps of each row, without padding: undoes `collate`."""
+    """The source and the steps of each row, without padding: the inverse of `collate`."""
     steps = torch.stack([batch.actions, batch.symbols, batch.parents], dim=2).numpy().astype(np.int32)  # B T 3
     source = batch.source.pieces.numpy().astype(np.int32)  # B S
     step_lengths = (~batch.padding).sum(dim=1).tolist()
@@ -140,7 +140,7 @@ def unbatch(batch: Batch) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
 
 
 class _Random:
-    """Uniform numbers that depend on nothing but the seeds: numpy promises its raw bits, not what it makes of them."""
+    """Uniform numbers that depend on the seeds alone: numpy guarantees its raw bits, but not how it uses them."""
 
     def __init__(self, *seeds: int) -> None:
         self._bits = np.random.PCG64(np.random.SeedSequence(seeds))
@@ -152,10 +152,10 @@ class _Random:
 
 
 def _grid(steps: NDArray[np.float64], source: NDArray[np.float64], batches: int) -> NDArray[np.int64]:
-    """All examples so ordered that neighbours are alike in steps and in source length.
+    """All examples in an order in which neighbours are similar in steps and in source length.
 
-    They are parted into bands of like steps, each sorted by source length: one band upwards, the next
-    downwards, so that neighbours across a border are alike too.
+    They are divided into bands of similar steps, each sorted by source length: one band upwards, the next
+    downwards, so that neighbours across a border are similar too.
     """
     # Half as many bands again as there are batches in a band: a step costs more than a source piece.
     bands = np.array_split(np.argsort(steps, kind="stable"), max(1, math.isqrt(9 * batches // 4)))
@@ -164,7 +164,7 @@ def _grid(steps: NDArray[np.float64], source: NDArray[np.float64], batches: int)
 
 
 def _cut(order: NDArray[np.int64], costs: NDArray[np.int64], batch_size: int) -> list[NDArray[np.int64]]:
-    """Consecutive examples in batches as large as the size allows, each of at least one example."""
+    """Consecutive examples in batches as large as the size allows, with at least one example each."""
     total = np.cumsum(costs)
     batches = []
     start = 0

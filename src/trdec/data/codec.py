@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from trdec.configuration.sections import check_kind
 from trdec.data.notation import AnyTarget, notation_of
-from trdec.data.store import AGAIN, read_description, write_description
+from trdec.data.store import PREPARE_AGAIN, read_description, write_description
 from trdec.errors import StoredDataError, SubwordError, TrdecError, UnknownActionError, UsageError
 from trdec.systems import SYSTEMS, System, Treebank
 from trdec.targets.actions import EmitWord
@@ -156,11 +156,13 @@ class Codec:
             notation = notation_of(target_class)
             target = notation.load(directory / notation.file_name, target_side.subwords.pieces)
         except (KeyError, TypeError) as error:
-            raise StoredDataError(f"{directory / CODEC_DESCRIPTION}: lacks or mistakes {error}. {AGAIN}") from error
+            raise StoredDataError(
+                f"{directory / CODEC_DESCRIPTION}: {error} is missing or invalid. {PREPARE_AGAIN}"
+            ) from error
         except SubwordError as error:
-            raise StoredDataError(f"{error} {AGAIN}") from error
+            raise StoredDataError(f"{error} {PREPARE_AGAIN}") from error
         except TrdecError as error:
-            raise StoredDataError(f"{directory}: {error} {AGAIN}") from error
+            raise StoredDataError(f"{directory}: {error} {PREPARE_AGAIN}") from error
         return cls(system_name, transforms, source, target_side, target, trees)
 
     def __reduce__(self) -> tuple[Callable[..., Codec], tuple[Any, ...]]:

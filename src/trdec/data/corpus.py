@@ -1,13 +1,12 @@
-"""A corpus as its files have it: sentence pairs with what is written about their trees, one at a time.
+"""Sentence pairs and their trees, read from the files of a corpus.
 
-Nothing is parsed here, so that one process can read for many that parse.
+`Corpus` only reads, so that one process can read for many; `Reader` parses what it read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from itertools import zip_longest
 from pathlib import Path
 from random import Random
@@ -18,20 +17,18 @@ from numpy.typing import NDArray
 
 from trdec.configuration.sections import CorpusConfiguration, FilterConfiguration
 from trdec.data.report import LeftOut, Reason
-from trdec.errors import FileError, MisalignedTreeError, Place, TextFormatError, UsageError
-from trdec.files import Line, read_lines
+from trdec.errors import MisalignedTreeError, Place, TextFormatError, UsageError
+from trdec.files import Line, checksum, checksum_of_text, count_lines, read_lines
 from trdec.systems import ANNOTATIONS, CONSTITUENCY, DEPENDENCY, SUPERTAGS, Treebank
 from trdec.text import Side
 from trdec.trees import supertags, treebank
 from trdec.trees.own_builders import builder_called
 from trdec.trees.tree import Entry
 
-_BLOCK = 1 << 20
-
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What an annotation file says of one sentence: its text, perhaps of several lines, and where it starts."""
+    """The part of an annotation file that belongs to one sentence, one or more lines, and where it starts."""
 
     line: int
     text: str
@@ -39,21 +36,13 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class RawPair:
-    """A sentence pair as the files have it; sentences are numbered from 0."""
+    """A sentence pair as it is in the files; sentences are numbered from 0."""
 
     number: int
     source: str
     target: str
     annotations: tuple[Record, ...]
     repeated: bool
-
-
-@dataclass(frozen=True, slots=True)
-class FileFacts:
-    """How many lines a file has, and a digest of its content."""
-
-    lines: int
-    digest: str
 
 
 class Corpus:
@@ -69,17 +58,16 @@ class Corpus:
                 path: Path | None = getattr(files, bank.kind)
                 if path is None:
                     raise UsageError(
-                        f"the system learns {bank.kind} trees, but data.{name} names no file of them. "
-                        f"Give it as data.{name}.{bank.kind}, or choose another system."
+                        f"the system learns {bank.kind} trees, but data.{name} names no file with them. "
+                        f"Name it as data.{name}.{bank.kind}, or choose another system."
                     )
                 self.annotations[bank.kind] = path
 
-    def inspect(self) -> dict[str, FileFacts]:
-        """The facts of each file by its role; TextFormatError if source and target are not of one length."""
-        facts = {"source": inspect(self.source), "target": inspect(self.target)}
-        facts |= {kind: inspect(path) for kind, path in self.annotations.items()}
-        _same_number(self.source, facts["source"].lines, self.target, facts["target"].lines, "lines")
-        return facts
+    def checksums(self) -> dict[str, str]:
+        """The checksum of each file by its role; TextFormatError if source and target differ in length."""
+        _same_number(self.source, count_lines(self.source), self.target, count_lines(self.target), "lines")
+        roles = {"source": self.source, "target": self.target, **self.annotations}
+        return {role: checksum(path) for role, path in roles.items()}
 
     def pairs(self, repeated: NDArray[np.bool_] | None = None) -> Iterator[RawPair]:
         """Every pair in order; TextFormatError where a file has more or fewer sentences than another."""
@@ -95,7 +83,7 @@ class Corpus:
             yield RawPair(number, row[0], row[1], row[2:], is_repeated)
 
     def _refuse(self, number: int, row: Sequence[object], columns: Sequence[Iterator[object]]) -> None:
-        """Raise an error that names the first file whose number of sentences is not the source's."""
+        """Raise an error that names the first file with another number of sentences than the source."""
         paths = [self.source, self.target, *self.annotations.values()]
         counts = [
             number + (cell is not None) + sum(1 for _ in column) for cell, column in zip(row, columns, strict=True)
@@ -104,7 +92,7 @@ class Corpus:
             _same_number(self.source, counts[0], path, count, "sentences")
 
     def repeated(self) -> NDArray[np.bool_]:
-        """For each pair, whether it stood in the files before: eight bytes a pair, however long the sentences."""
+        """For each pair, whether it repeats an earlier one; this takes eight bytes per pair."""
         lines = zip(read_lines(self.source), read_lines(self.target), strict=False)
         digests = np.fromiter((_digest(source.text, target.text) for source, target in lines), dtype=np.uint64)
         repeated = np.ones(len(digests), dtype=bool)
@@ -113,17 +101,17 @@ class Corpus:
 
 
 def records(kind: str, path: Path, sentences: int) -> Iterator[Record]:
-    """What the file says of each sentence."""
+    """The record of each sentence in an annotation file."""
     if kind == DEPENDENCY:
         return _blocks(read_lines(path))
-    # One tree a line is the rule, and then a blank line is a sentence's too.
+    # Usually there is one tree per line, and then a blank line belongs to a sentence too.
     if kind == CONSTITUENCY and count_lines(path) != sentences:
         return _balanced(read_lines(path))
     return (Record(line.place.line, line.text) for line in read_lines(path))
 
 
 def _blocks(lines: Iterable[Line]) -> Iterator[Record]:
-    """The runs of lines between blank ones, but for runs of nothing but comments."""
+    """The runs of lines between blank lines, except runs of comments only."""
     block: list[str] = []
     start = 0
     for line in lines:
@@ -139,7 +127,7 @@ def _blocks(lines: Iterable[Line]) -> Iterator[Record]:
 
 
 def _balanced(lines: Iterable[Line]) -> Iterator[Record]:
-    """The runs of lines up to where brackets balance; a bracket in the first column always starts a run."""
+    """The runs of lines up to where brackets balance; a bracket in the first column always starts a new run."""
     block: list[str] = []
     start = depth = 0
     for line in lines:
@@ -154,34 +142,6 @@ def _balanced(lines: Iterable[Line]) -> Iterator[Record]:
         yield Record(start, "\n".join(block))
 
 
-def inspect(path: Path) -> FileFacts:
-    """The facts of a file."""
-    lines, last, digest = 0, b"\n", blake2b(digest_size=16)
-    for block in _bytes(path):
-        lines += block.count(b"\n")
-        last = block[-1:]
-        digest.update(block)
-    return FileFacts(lines + (last != b"\n"), digest.hexdigest())
-
-
-def count_lines(path: Path) -> int:
-    """How many lines a file has; the last need not end in a line feed."""
-    lines, last = 0, b"\n"
-    for block in _bytes(path):
-        lines += block.count(b"\n")
-        last = block[-1:]
-    return lines + (last != b"\n")
-
-
-def _bytes(path: Path) -> Iterator[bytes]:
-    try:
-        with path.open("rb") as stream:
-            while block := stream.read(_BLOCK):
-                yield block
-    except OSError as error:
-        raise FileError(f"{path}: cannot be read: {error.strerror}. Check the name and its permissions.") from error
-
-
 def _same_number(first: Path, first_count: int, second: Path, second_count: int, what: str) -> None:
     if first_count != second_count:
         raise TextFormatError(
@@ -191,11 +151,11 @@ def _same_number(first: Path, first_count: int, second: Path, second_count: int,
 
 
 def _digest(source: str, target: str) -> int:
-    return int.from_bytes(blake2b(f"{source}\n{target}".encode(), digest_size=8).digest(), "big")
+    return int(checksum_of_text(f"{source}\n{target}")[:16], 16)
 
 
 NO_FILTERS = FilterConfiguration(max_source_length=None, max_target_length=None, max_ratio=None)
-"""The filters that leave nothing out."""
+"""Filters that keep every pair."""
 
 
 class Words(NamedTuple):
@@ -207,7 +167,7 @@ class Words(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads the pairs of one corpus: what a system is trained on, or why it is not."""
+    """Turns the raw pairs of one corpus into words and trees, or says why a pair is left out."""
 
     corpus: Corpus
     treebanks: tuple[Treebank, ...]
@@ -224,7 +184,7 @@ class Reader:
             return LeftOut(Reason.EMPTY, f"{Place(str(empty), pair.number + 1)}: the line has no words.")
         filters = self.filters
         if filters.remove_duplicates and pair.repeated:
-            return LeftOut(Reason.DUPLICATE, f"{place}: this pair stood in the files before.")
+            return LeftOut(Reason.DUPLICATE, f"{place}: this pair repeats an earlier one.")
         source, target = len(self.source_side.pieces(found.source)), len(self.target_side.pieces(found.target))
         lengths = f"{place}: {source} source pieces, {target} target pieces"
         if filters.max_source_length is not None and source > filters.max_source_length:
@@ -249,7 +209,7 @@ class Reader:
                 yield Entry(found.place, source.transform(found.tree), was_projective=found.was_projective)
 
     def _entry(self, kind: str, pair: RawPair, target: list[str]) -> Entry | LeftOut:
-        """The tree of this kind over the words, as the file or the builder has it."""
+        """The tree of this kind over the words, from the file or from the builder."""
         if kind not in ANNOTATIONS:
             place = Place(str(self.corpus.target), pair.number + 1)
             # The sentence's number is the seed, so that its tree is the same whichever process builds it.

@@ -1,4 +1,4 @@
-"""What became of a corpus when it was prepared: how much there was, what was left out and why."""
+"""The report of a preparation: how much there was, what was left out and why."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from enum import StrEnum
 from typing import Any
 
 SHOWN = 3
-"""Of so many things left out for a reason, the report says where they stand."""
+"""For each reason, the report names the places of so many things that were left out."""
 
 
 class Reason(StrEnum):
     """Why a sentence pair, or one of its trees, is left out."""
 
     EMPTY = "source or target is empty"
-    DUPLICATE = "stood in the files before"
+    DUPLICATE = "repeats an earlier pair"
     SOURCE_LENGTH = "source is too long"
     TARGET_LENGTH = "target is too long"
-    RATIO = "lengths are too different"
+    RATIO = "lengths differ too much"
     NO_TREE = "parser found no tree"
     UNREADABLE = "tree cannot be read"
-    MISALIGNED = "tree has other words than its sentence"
-    UNSEEN = "tree needs a rule or mark that the grammar lacks"
+    MISALIGNED = "tree and sentence have different words"
+    UNSEEN = "tree needs a rule or mark that is not in the grammar"
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Why something is left out, and where it stands."""
+    """Why something is left out, and where it is."""
 
     reason: Reason
     message: str
@@ -61,7 +61,7 @@ class SplitReport:
         self._show(left_out.reason.value, [left_out.message])
 
     def add(self, other: SplitReport) -> None:
-        """Count what another report counted, of sentences after this one's."""
+        """Add the counts of another report, on later sentences."""
         self.pairs += other.pairs
         self.examples += other.examples
         self.source_pieces += other.source_pieces
@@ -80,7 +80,7 @@ class SplitReport:
         shown += messages[: SHOWN - len(shown)]
 
     def to_json(self) -> dict[str, Any]:
-        """The counts as JSON has them, reasons in a fixed order."""
+        """The counts as JSON, reasons in a fixed order."""
         return {
             "pairs": self.pairs,
             "examples": self.examples,
@@ -102,7 +102,7 @@ class SplitReport:
         return cls(**{**found, **counters})
 
     def lines(self) -> Iterator[str]:
-        """The counts as a person reads them."""
+        """The counts as lines of text."""
         yield (
             f"{self.pairs:,} sentence pairs, {self.examples:,} examples, "
             f"{self.source_pieces:,} source pieces, {self.steps:,} steps"
@@ -115,7 +115,7 @@ class SplitReport:
                         yield f"    {message}"
         kept = self.duplicates - self.pairs_left_out[Reason.DUPLICATE.value]
         for count, note in (
-            (kept, "pairs stood in the files before and are kept"),
+            (kept, "pairs repeat earlier ones and are kept"),
             (self.crossing_arcs, "trees had crossing arcs, which were lifted"),
             (self.unknown_source_pieces, "source pieces are unknown"),
             (self.unknown_target_pieces, "target pieces are unknown"),
@@ -130,16 +130,16 @@ def _in_order(by_reason: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What became of the training and the dev corpus, and how large the target is."""
+    """What became of train and dev, and the number of source pieces and actions."""
 
     train: SplitReport
     dev: SplitReport
     source_pieces: int
     actions: dict[str, int]
-    """How many actions the target has of each kind."""
+    """The number of actions of each kind."""
 
     def to_json(self) -> dict[str, Any]:
-        """The report as JSON has it."""
+        """The report as JSON."""
         return {
             "train": self.train.to_json(),
             "dev": self.dev.to_json(),
@@ -158,7 +158,7 @@ class Report:
         )
 
     def lines(self) -> Iterator[str]:
-        """The report as a person reads it."""
+        """The report as lines of text."""
         for name, split in (("train", self.train), ("dev", self.dev)):
             for number, line in enumerate(split.lines()):
                 yield f"{name}: {line}" if number == 0 else line

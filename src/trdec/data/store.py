@@ -1,4 +1,4 @@
-"""Prepared examples in arrays on disk that are mapped into memory, not read into it."""
+"""Prepared examples as arrays on disk, mapped into memory rather than read."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from trdec.errors import StoredDataError
 from trdec.files import writing
 
-AGAIN = "Prepare the data again with: trdec prepare (in a model directory: run its trdec train again)"
+PREPARE_AGAIN = "Prepare the data again with: trdec prepare"
+"""What to do about prepared data that cannot be used."""
 
 
 def write_description(path: Path, format_name: str, version: int, content: Mapping[str, Any]) -> None:
-    """Write the content under its format's name and version."""
+    """Write the content, with the name and version of its format, as JSON."""
     with writing(path) as stream:
         described = {"format": format_name, "version": version, **content}
         stream.write(json.dumps(described, ensure_ascii=False, indent=2) + "\n")
@@ -31,15 +32,17 @@ def read_description(path: Path, format_name: str, version: int) -> dict[str, An
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise StoredDataError(f"{path}: cannot be read: {error.strerror}. {AGAIN}") from error
+        raise StoredDataError(f"{path}: cannot be read: {error.strerror}. {PREPARE_AGAIN}") from error
     except ValueError as error:
-        raise StoredDataError(f"{path}: expected JSON, found something else: {error}. {AGAIN}") from error
+        raise StoredDataError(f"{path}: expected JSON, found something else: {error}. {PREPARE_AGAIN}") from error
     if not isinstance(found, dict) or found.get("format") != format_name:
-        raise StoredDataError(f"{path}: expected the description of a {format_name}, found another. {AGAIN}")
+        raise StoredDataError(
+            f"{path}: expected the description of a {format_name}, found something else. {PREPARE_AGAIN}"
+        )
     if found.get("version") != version:
         raise StoredDataError(
             f"{path}: expected version {version} of the {format_name} format, "
-            f"found version {found.get('version')}. {AGAIN}"
+            f"found version {found.get('version')}. {PREPARE_AGAIN}"
         )
     return found
 
@@ -57,7 +60,7 @@ ARRAYS: dict[str, tuple[type[np.integer[Any]], tuple[int, ...]]] = {
     "sentences": (np.int64, ()),
     "treebanks": (np.int16, ()),
 }
-"""Each array's file name, type and what follows its first axis."""
+"""By file name, the type of each array and its shape after the first axis."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +75,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Examples:
-    """Examples in a row, small enough to be in memory: what a worker hands back."""
+    """Concatenated examples, few enough for memory: what a worker returns."""
 
     source: NDArray[np.int32]
     source_lengths: NDArray[np.int64]
@@ -83,7 +86,7 @@ class Examples:
 
     @classmethod
     def of(cls, examples: list[Example]) -> Examples:
-        """The examples one after the other."""
+        """The examples, concatenated."""
         empty = np.zeros(0, dtype=np.int32)
         return cls(
             np.concatenate([empty, *(example.source for example in examples)]),
@@ -116,7 +119,7 @@ class Prepared:
             if arrays[lengths][0] != 0 or arrays[lengths][-1] != len(arrays[flat]):
                 raise StoredDataError(
                     f"{directory / lengths}.npy: expected offsets from 0 to {len(arrays[flat])}, "
-                    f"found {arrays[lengths][0]} to {arrays[lengths][-1]}. {AGAIN}"
+                    f"found {arrays[lengths][0]} to {arrays[lengths][-1]}. {PREPARE_AGAIN}"
                 )
         return cls(arrays)
 
@@ -137,7 +140,7 @@ class Prepared:
 
     @property
     def source_lengths(self) -> NDArray[np.int64]:
-        """The number of source pieces of each example, the end among them."""
+        """The number of source pieces of each example, including the end."""
         return np.diff(self._source_offsets)
 
     @property
@@ -147,7 +150,7 @@ class Prepared:
 
 
 class PreparedWriter:
-    """Writes a corpus into a new directory, some examples at a time; the description comes last."""
+    """Writes a corpus into a new directory, some examples at a time, and its description last."""
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir(parents=True)
@@ -160,7 +163,7 @@ class PreparedWriter:
         return self
 
     def append(self, examples: Examples) -> None:
-        """Write more examples after those written."""
+        """Append examples."""
         columns = self._columns
         for lengths, flat, offsets in (
             (examples.source_lengths, "source", "source_offsets"),
@@ -183,7 +186,7 @@ class PreparedWriter:
 
 
 class _Column:
-    """A .npy file that grows: its header, which holds its length, is written again when that is known."""
+    """A .npy file that grows; its header, which holds the length, is rewritten on closing."""
 
     def __init__(self, path: Path, kind: type[np.integer[Any]], rest: tuple[int, ...]) -> None:
         self.rows = 0
@@ -216,13 +219,13 @@ def _map(path: Path, name: str, description: dict[str, Any]) -> NDArray[Any]:
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError as error:
-        raise StoredDataError(f"{path}: is missing. {AGAIN}") from error
+        raise StoredDataError(f"{path}: is missing. {PREPARE_AGAIN}") from error
     except (OSError, ValueError, EOFError) as error:
-        raise StoredDataError(f"{path}: damaged: {error}. {AGAIN}") from error
+        raise StoredDataError(f"{path}: is damaged: {error}. {PREPARE_AGAIN}") from error
     expected = (description.get("lengths", {}).get(name), *rest)
     if array.shape != expected or array.dtype != np.dtype(kind):
         raise StoredDataError(
             f"{path}: expected {np.dtype(kind)} of shape {expected}, "
-            f"found {array.dtype} of shape {array.shape}. {AGAIN}"
+            f"found {array.dtype} of shape {array.shape}. {PREPARE_AGAIN}"
         )
     return np.asarray(array)  # the same memory, without memmap's slower indexing

@@ -1,4 +1,4 @@
-"""The corpus cut into shards, encoded by worker processes."""
+"""A corpus in shards, encoded by worker processes."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ Shard = TypeVar("Shard")
 WorkerResult = TypeVar("WorkerResult")
 
 AHEAD = 2
-"""So many shards a worker are read before their turn: more would only fill memory."""
+"""How many shards per worker are read ahead: more would only fill memory."""
 
 _task: Callable[[Any], Any] | None = None
 
 
 def ordered_map(task: Callable[[Shard], WorkerResult], shards: Iterable[Shard], workers: int) -> Iterator[WorkerResult]:
-    """What the task makes of each shard, in the order of the shards, whatever the number of workers."""
+    """The task's result for each shard, in the order of the shards, for any number of workers."""
     shards = iter(shards)
     first = list(islice(shards, 2))
     if workers <= 1 or len(first) < 2:  # one shard is done before a process has started
         yield from map(task, chain(first, shards))
         return
-    # A process with threads (torch has some) cannot be forked safely, so workers start afresh.
+    # A process with threads (torch has some) cannot be forked safely, so workers are spawned.
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_set_task, initargs=(task,))
     waiting: deque[Future[WorkerResult]] = deque()
@@ -51,7 +51,7 @@ def ordered_map(task: Callable[[Shard], WorkerResult], shards: Iterable[Shard], 
             yield waiting.popleft().result()
     except BrokenProcessPool as error:
         raise WorkerError(
-            "a worker process died before its work was done, perhaps for want of memory. Try again with fewer workers."
+            "a worker process died before it was done, perhaps for lack of memory. Try again with fewer workers."
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)
@@ -64,7 +64,7 @@ def _set_task(task: Callable[[Any], Any]) -> None:
 
 
 def _end_with_parent() -> None:
-    # The other workers hold the ends of the pipes too, so that a worker whose parent was killed would wait for ever.
+    # The other workers hold the ends of the pipes too, so a worker whose parent was killed would wait forever.
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
@@ -77,7 +77,7 @@ def _run_worker(shard: Any) -> Any:
 
 
 SHARD = 500
-"""How many sentence pairs a worker takes at a time, however many workers there are."""
+"""Sentence pairs per shard, for any number of workers."""
 
 ShardItem = TypeVar("ShardItem")
 
@@ -97,7 +97,7 @@ class CountUnits:
     notation: Notation
 
     def __call__(self, shard: list[RawPair]) -> Counter[Any]:
-        """How often each stands in the trees that are not left out."""
+        """How often each occurs in the trees that are not left out."""
         counts: Counter[Any] = Counter()
         for pair in shard:
             words = self.reader.words(pair)
@@ -111,7 +111,7 @@ class CountUnits:
 
 @dataclass(frozen=True, slots=True)
 class Encode:
-    """Makes numbers of a shard."""
+    """Encodes a shard."""
 
     reader: Reader
     codec: Codec

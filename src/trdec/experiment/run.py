@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -21,7 +20,7 @@ from typing import Any, Protocol
 from trdec import __version__
 from trdec.errors import FileError, TrdecError
 from trdec.experiment.plan import STAGES, Plan, Run, Stage
-from trdec.files import read_lines, writing
+from trdec.files import checksum, read_lines, writing
 from trdec.training.observers import JsonLines
 
 
@@ -61,18 +60,10 @@ class Records:
         if not path.exists():
             return "missing"
         if path.suffix == ".safetensors":  # it changes while the experiment runs
-            return _sha256(path)
+            return checksum(path)
         if path not in self._checksums:
-            self._checksums[path] = _sha256(path)
+            self._checksums[path] = checksum(path)
         return self._checksums[path]
-
-
-def _sha256(path: Path) -> str:
-    try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise FileError(f"{path}: cannot be read: {error.strerror}. Check the name and its permissions.") from error
 
 
 PACKAGES = ("numpy", "sacrebleu", "sentencepiece", "torch")

@@ -1,4 +1,4 @@
-"""Checkpoints: folders that hold all that a training needs to go on as if it had never ended.
+"""Checkpoints: folders that hold everything a training needs to resume as if it had never stopped.
 
     checkpoints/update-00000200/
         state.json               counters, schedule, best scores, and the checksum of every file here
@@ -6,15 +6,12 @@
         optimiser.safetensors
         random.safetensors
 
-A checkpoint is written under another name, forced to disk, and renamed: one that has its name is complete.
+A checkpoint gets its name only when it is complete and on disk.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,38 +19,37 @@ from typing import Any
 
 from torch import Tensor
 
-from trdec.errors import CheckpointError, FileError
-from trdec.model.weights import average, check_file, read_tensors, synchronise, write_tensors
+from trdec.errors import CheckpointError
+from trdec.files import checksum_of_text, remove_folder, remove_leftovers, replacing_folder, write_errors
+from trdec.model.weights import average, check_file, read_tensors, write_tensors
 
 CHECKPOINT_FORMAT = "trdec checkpoint"
-CHECKPOINT_VERSION = 1
+CHECKPOINT_VERSION = 2
 STATE = "state.json"
 PREFIX = "update-"
-REFUSED = ".refused"
+UNUSABLE = ".unusable"
+"""Appended to the name of a checkpoint that was set aside because it could not be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A moment of a training: its counters and its tensors, by the name of the file they are kept in."""
+    """A training at one moment: its counters, and its tensors by the name of their file."""
 
     state: Mapping[str, Any]
     tensors: Mapping[str, Mapping[str, Tensor]]
 
 
 class Checkpoints:
-    """The checkpoints of a training, of which the last few are kept."""
+    """The last few checkpoints of a training."""
 
     def __init__(self, folder: Path, keep: int = 2) -> None:
         self.folder = folder
         self.keep = keep
 
     def write(self, update: int, checkpoint: Checkpoint) -> Path:
-        """Write a checkpoint, then delete those that are older than the last few."""
+        """Write a checkpoint, then delete all but the last few."""
         path = self.folder / f"{PREFIX}{update:08d}"
-        temporary = self.folder / f".{path.name}.{os.getpid()}"
-        try:
-            shutil.rmtree(temporary, ignore_errors=True)
-            temporary.mkdir(parents=True)
+        with write_errors(path), replacing_folder(path, durable=True) as temporary:
             files = {
                 f"{name}.safetensors": write_tensors(temporary / f"{name}.safetensors", tensors)
                 for name, tensors in checkpoint.tensors.items()
@@ -65,30 +61,20 @@ class Checkpoints:
                 "state": checkpoint.state,
             }
             content["checksum"] = _checksum(content)
-            with (temporary / STATE).open("w", encoding="utf-8") as stream:
-                json.dump(content, stream, indent=1)
-                stream.flush()
-                os.fsync(stream.fileno())
-            synchronise(temporary)
-            if path.exists():
-                self._remove(path)
-            temporary.rename(path)
-            synchronise(self.folder)
-        except OSError as error:
-            raise FileError(f"{path}: cannot be written: {error.strerror or error}.") from error
+            (temporary / STATE).write_text(json.dumps(content, indent=1), encoding="utf-8")
         for old in self.paths()[self.keep :]:
-            self._remove(old)
+            remove_folder(old)
         return path
 
     def paths(self) -> list[Path]:
-        """What has the name of a checkpoint, newest first."""
+        """Everything with a checkpoint's name, newest first."""
         if not self.folder.is_dir():
             return []
-        named = (path for path in self.folder.glob(f"{PREFIX}*") if not path.name.endswith(REFUSED))
+        named = (path for path in self.folder.glob(f"{PREFIX}*") if not path.name.endswith(UNUSABLE))
         return sorted(named, key=lambda path: path.name, reverse=True)
 
     def states(self) -> list[Mapping[str, Any]]:
-        """The counters of every checkpoint that can be read."""
+        """The counters of every readable checkpoint."""
         states = []
         for path in self.paths():
             try:
@@ -97,11 +83,11 @@ class Checkpoints:
                 continue
         return states
 
-    def restore(self, accept: Callable[[Checkpoint], None], refuse: Callable[[str], None]) -> bool:
-        """Give the newest good checkpoint to `accept`, which may refuse it too; whether there was any.
+    def restore(self, accept: Callable[[Checkpoint], None], note: Callable[[str], None]) -> bool:
+        """Give the newest usable checkpoint to `accept`, and return whether there was any checkpoint.
 
-        A damaged or foreign one is named to `refuse` and set aside, and the one before it is used. If none is good,
-        nothing is touched and the reasons are raised.
+        One that is damaged, or that `accept` raises a CheckpointError for, is set aside with a note, and the one
+        before it is tried. If none is usable, nothing is changed and all reasons are raised.
         """
         paths = self.paths()
         reasons: list[str] = []
@@ -112,33 +98,38 @@ class Checkpoints:
                 reasons.append(str(error))
                 continue
             for reason, bad in zip(reasons, paths[:tried], strict=True):
-                aside = bad.with_name(bad.name + REFUSED)
-                self._remove(aside)
+                aside = bad.with_name(bad.name + UNUSABLE)
+                remove_folder(aside)
                 bad.rename(aside)
-                refuse(f"{reason} It is now {aside.name}; training goes on from {path.name}.")
+                note(f"{reason} It is now called {aside.name}; training resumes from {path.name}.")
             return True
         if reasons:
-            raise CheckpointError(
-                "no checkpoint can be used:\n  "
-                + "\n  ".join(reasons)
-                + f"\nRemove {self.folder} to begin this training again, or choose another output."
-            )
+            raise self._none_usable(reasons)
         return False
+
+    def check_readable(self) -> None:
+        """Raise a CheckpointError with all reasons if there are checkpoints and none can be read."""
+        reasons = []
+        for path in self.paths():
+            try:
+                read_state(path)
+            except CheckpointError as error:
+                reasons.append(str(error))
+            else:
+                return
+        if reasons:
+            raise self._none_usable(reasons)
+
+    def _none_usable(self, reasons: Sequence[str]) -> CheckpointError:
+        listed = "\n  ".join(reasons)
+        return CheckpointError(
+            f"no checkpoint can be used:\n  {listed}\n"
+            f"Choose another output, or remove {self.folder} to start this training from the beginning."
+        )
 
     def clear(self) -> None:
         """Delete what a killed process left half written or half deleted."""
-        if self.folder.is_dir():
-            for path in self.folder.glob(f".{PREFIX}*"):
-                shutil.rmtree(path, ignore_errors=True)
-
-    def _remove(self, path: Path) -> None:
-        # First out of sight, so that a checkpoint never lacks files while it has its name.
-        if path.is_dir():
-            hidden = path.with_name(f".{path.name}.removed.{os.getpid()}")
-            path.rename(hidden)
-            shutil.rmtree(hidden, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
+        remove_leftovers(self.folder)
 
 
 def read_state(path: Path) -> dict[str, Any]:
@@ -152,19 +143,20 @@ def read_state(path: Path) -> dict[str, Any]:
         raise CheckpointError(f"{file}: expected JSON, found something else: {error}.") from error
     if not isinstance(content, dict) or content.get("format") != CHECKPOINT_FORMAT:
         raise CheckpointError(
-            f"{file}: expected the format {CHECKPOINT_FORMAT!r}, found something else: it is not trdec's."
+            f"{file}: expected the format {CHECKPOINT_FORMAT!r}, found something else: this is no checkpoint of trdec."
         )
     if content.get("version") != CHECKPOINT_VERSION:
         raise CheckpointError(
-            f"{file}: expected version {CHECKPOINT_VERSION}, found {content.get('version')!r}: it is another trdec's."
+            f"{file}: expected version {CHECKPOINT_VERSION}, found {content.get('version')!r}: another version of "
+            "trdec wrote it. Finish that training with that version, or choose another output."
         )
     if content.get("checksum") != _checksum(content):
-        raise CheckpointError(f"{file}: its checksum is not the one recorded: the file is damaged.")
+        raise CheckpointError(f"{file}: the file is damaged: its checksum is not the one recorded.")
     return content
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
-    """The checkpoint of a folder, with every file checked."""
+    """The checkpoint in a folder, with every file checked."""
     content = read_state(path)
     tensors = {
         file.removesuffix(".safetensors"): read_tensors(path / file, digest)
@@ -175,12 +167,12 @@ def read_checkpoint(path: Path) -> Checkpoint:
 
 def _checksum(content: Mapping[str, Any]) -> str:
     rest = {key: value for key, value in content.items() if key != "checksum"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode("utf-8")).hexdigest()
+    return checksum_of_text(json.dumps(rest, sort_keys=True))
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """Weights that were kept: after which update, how good (lower is better), in which file."""
+class KeptWeights:
+    """One of the best weights so far: from which update, with what score (lower is better), in which file."""
 
     update: int
     score: float
@@ -191,14 +183,14 @@ class Kept:
 class BestWeights:
     """The k best weights of a training, best first.
 
-    A file is deleted only by `clear`, once no checkpoint needs it: a training that is resumed from an older
-    checkpoint finds all that were the best then.
+    Only `clear` deletes files, and only those that no checkpoint needs: a training resumed from an older checkpoint
+    finds the weights that were the best then.
     """
 
     def __init__(self, folder: Path, size: int) -> None:
         self.folder = folder
         self.size = size
-        self.kept: tuple[Kept, ...] = ()
+        self.kept: tuple[KeptWeights, ...] = ()
 
     def offer(self, update: int, score: float, weights: Mapping[str, Tensor]) -> bool:
         """Keep these weights if they are among the best; of equals, the earlier is better."""
@@ -206,7 +198,7 @@ class BestWeights:
             return False
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"update-{update:08d}.safetensors"
-        new = Kept(update, score, path.name, write_tensors(path, weights))
+        new = KeptWeights(update, score, path.name, write_tensors(path, weights))
         self.kept = tuple(sorted((*self.kept, new), key=lambda kept: (kept.score, kept.update)))[: self.size]
         return True
 
@@ -218,8 +210,8 @@ class BestWeights:
         """The mean of all kept weights."""
         return average([self._read(kept) for kept in sorted(self.kept, key=lambda kept: kept.update)])
 
-    def damaged(self, state: Sequence[Mapping[str, Any]]) -> list[tuple[Kept, str]]:
-        """Of a remembered state, those whose files are not what was written, and what is wrong with each."""
+    def damaged(self, state: Sequence[Mapping[str, Any]]) -> list[tuple[KeptWeights, str]]:
+        """The weights of a saved state whose files are missing or damaged, each with the reason."""
         found = []
         for kept in self._kept(state):
             try:
@@ -228,12 +220,12 @@ class BestWeights:
                 found.append((kept, str(error)))
         return found
 
-    def drop(self, lost: Iterable[Kept]) -> None:
-        """Go on without these."""
+    def drop(self, lost: Iterable[KeptWeights]) -> None:
+        """Remove these from the best."""
         gone = set(lost)
         self.kept = tuple(kept for kept in self.kept if kept not in gone)
 
-    def _read(self, kept: Kept) -> dict[str, Tensor]:
+    def _read(self, kept: KeptWeights) -> dict[str, Tensor]:
         return read_tensors(self.folder / kept.file, kept.sha256)
 
     def clear(self, needed: Iterable[str]) -> None:
@@ -244,16 +236,15 @@ class BestWeights:
         for path in self.folder.glob("update-*.safetensors"):
             if path.name not in names:
                 path.unlink()
-        for path in self.folder.glob(".update-*.tmp"):
-            path.unlink()
+        remove_leftovers(self.folder)
 
     def state(self) -> list[dict[str, Any]]:
-        """What has to be remembered, as JSON."""
+        """The state to save, as JSON."""
         return [asdict(kept) for kept in self.kept]
 
     def restore(self, state: Sequence[Mapping[str, Any]]) -> None:
-        """Go on from a remembered state."""
+        """Continue from a saved state."""
         self.kept = self._kept(state)
 
-    def _kept(self, state: Sequence[Mapping[str, Any]]) -> tuple[Kept, ...]:
-        return tuple(Kept(**kept) for kept in state)[: self.size]
+    def _kept(self, state: Sequence[Mapping[str, Any]]) -> tuple[KeptWeights, ...]:
+        return tuple(KeptWeights(**kept) for kept in state)[: self.size]

@@ -1,4 +1,4 @@
-"""How training shows itself to a person: a live display on a terminal, plain lines elsewhere."""
+"""Training shown to the user: a live display on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trdec.training.metrics import ALL
 
 
 class Clock:
-    """How long the rest of a training will take, judged by the updates so far."""
+    """An estimate of the time left, from the updates so far."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -29,7 +29,7 @@ class Clock:
         self._last = max_updates
 
     def left(self, update: int) -> str:
-        """The time that the remaining updates will take, as h:mm:ss."""
+        """The time left, as h:mm:ss."""
         began, first = self._began
         if update <= first:
             return "-:--:--"
@@ -46,7 +46,7 @@ def describe_perplexity(row: Row) -> str:
 
 
 def describe_training(row: Row, left: str) -> str:
-    """A line of the log about training, for a person."""
+    """A training row of the log as text."""
     skipped = f", {row['skipped']} skipped" if row["skipped"] else ""
     return (
         f"update {row['update']}, epoch {row['epoch']}: loss {row['loss']:.2f}, "
@@ -57,7 +57,7 @@ def describe_training(row: Row, left: str) -> str:
 
 
 def describe_validation(row: Row) -> str:
-    """A line of the log about dev, for a person."""
+    """A validation row of the log as text."""
     bleu = f", BLEU {row['bleu']:.2f}" if "bleu" in row else ""
     best = ", among the best" if row["best"] else ""
     return f"update {row['update']}, dev: loss {row['loss']:.2f}, perplexity {describe_perplexity(row)}{bleu}{best}"
@@ -94,7 +94,7 @@ class PlainDisplay:
 
 
 class LiveDisplay:
-    """A progress bar and a table that change in place; what must not be lost scrolls by above them."""
+    """A progress bar and a table that change in place; validations and notes scroll by above them."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -129,17 +129,17 @@ class LiveDisplay:
         self._live.update(self._draw())
 
     def validation(self, row: Row) -> None:
-        """Show the numbers, and leave a line behind."""
+        """Show the numbers, and print a line above."""
         self._dev = row
         self._console.print(describe_validation(row), highlight=False, markup=False)
         self._live.update(self._draw())
 
     def note(self, text: str) -> None:
-        """Leave a line behind."""
+        """Print a line above."""
         self._console.print(text, highlight=False, markup=False)
 
     def end(self) -> None:
-        """Take the display away."""
+        """Remove the display."""
         self._live.stop()
 
     def _draw(self) -> Group:

@@ -1,4 +1,4 @@
-"""What the loop needs of a model, of its data and of who watches: nothing else may be passed to it."""
+"""What the training loop requires of a model, of its data and of an observer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 
 class TrainingBatch(Protocol):
-    """Some sentences and the actions that write them."""
+    """Sentences and the actions that write them."""
 
     @property
     def num_sentences(self) -> int:
@@ -50,7 +50,7 @@ class TrainingLoss(Protocol):
 
 
 class Batches(Protocol[BatchOut]):
-    """A corpus cut into batches, another way each epoch."""
+    """A corpus in batches, which differ between epochs."""
 
     def plan(self, epoch: int) -> Sequence[NDArray[Any]]:
         """The example numbers of every batch of an epoch, in order."""
@@ -60,10 +60,10 @@ class Batches(Protocol[BatchOut]):
 
 
 class Trainable(Protocol[BatchIn]):
-    """A network with a loss: any `torch.nn.Module` that has one."""
+    """Any `torch.nn.Module` with a loss."""
 
     def loss(self, batch: BatchIn, label_smoothing: float) -> TrainingLoss:
-        """How badly the batch is predicted."""
+        """The loss of a batch."""
 
     def train(self, mode: bool = True) -> Self:
         """Switch dropout on or off."""
@@ -79,10 +79,10 @@ class Trainable(Protocol[BatchIn]):
 
 
 class Observer(Protocol):
-    """Someone who is shown how training goes: a display, a log, a plot."""
+    """Is called with the progress of a training: a display, a log, a plot."""
 
     def begin(self, update: int, max_updates: int) -> None:
-        """Training starts, or goes on, after this many updates."""
+        """Training starts, or resumes, after this many updates."""
 
     def advance(self, update: int) -> None:
         """One more update is done."""
@@ -94,10 +94,10 @@ class Observer(Protocol):
         """A line of the log about dev."""
 
     def note(self, text: str) -> None:
-        """Something a person should read."""
+        """A message for the user."""
 
     def end(self) -> None:
-        """Training ends, whatever the reason."""
+        """Training ends, for whatever reason."""
 
 
 class Observers:
@@ -107,31 +107,31 @@ class Observers:
         self._observers = tuple(observers)
 
     def begin(self, update: int, max_updates: int) -> None:
-        """Tell all."""
+        """Call all."""
         for observer in self._observers:
             observer.begin(update, max_updates)
 
     def advance(self, update: int) -> None:
-        """Tell all."""
+        """Call all."""
         for observer in self._observers:
             observer.advance(update)
 
     def training(self, row: Row) -> None:
-        """Tell all."""
+        """Call all."""
         for observer in self._observers:
             observer.training(row)
 
     def validation(self, row: Row) -> None:
-        """Tell all."""
+        """Call all."""
         for observer in self._observers:
             observer.validation(row)
 
     def note(self, text: str) -> None:
-        """Tell all."""
+        """Call all."""
         for observer in self._observers:
             observer.note(text)
 
     def end(self) -> None:
-        """Tell all."""
+        """Call all."""
         for observer in self._observers:
             observer.end()

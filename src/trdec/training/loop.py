@@ -1,4 +1,4 @@
-"""Batches in the order of their epochs' plans, from any place on."""
+"""The training loop, which can be killed at any moment and resumed with the same result."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -15,12 +15,13 @@ from typing import Any, Generic, Self
 
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from trdec.configuration.sections import TrainingConfiguration
 from trdec.errors import CheckpointError, FileError, TrainingError, TrainingInterrupted
+from trdec.files import remove_leftovers
 from trdec.model.weights import set_weights, weights_of, write_tensors
 from trdec.training.checkpoint import BestWeights, Checkpoint, Checkpoints
-from trdec.training.device import autocast, random_state, set_random_state
 from trdec.training.interfaces import AnyBatch, Batches, Observer, Trainable
 from trdec.training.metrics import Kinds, Window, measure_dev
 from trdec.training.observers import JsonLines
@@ -28,7 +29,7 @@ from trdec.training.optimiser import EarlyStopping, Optimiser, make_schedule
 
 
 class Stream(Generic[AnyBatch]):
-    """An endless row of batches; `epoch` and `position` say which is next."""
+    """An endless sequence of batches; `epoch` and `position` say which is next."""
 
     def __init__(self, batches: Batches[AnyBatch]) -> None:
         self._batches = batches
@@ -52,15 +53,15 @@ class Stream(Generic[AnyBatch]):
             plan = self._batches.plan(epoch)
             if not len(plan):
                 raise TrainingError(
-                    "expected training examples, found none. Look at the report of the data: the filters "
-                    "may have left out every sentence."
+                    "expected training examples, found none. See the data report: perhaps the filters left out "
+                    "every sentence."
                 )
             self._planned = (epoch, plan)
         return self._planned[1]
 
 
 class Interrupt:
-    """While this context lasts, a first SIGINT or SIGTERM is only noted; a second SIGINT ends at once."""
+    """A context in which the first SIGINT or SIGTERM is only recorded; a second SIGINT ends at once."""
 
     def __init__(self) -> None:
         self.signal: int | None = None
@@ -86,8 +87,6 @@ class Interrupt:
 
 LOG = "log.jsonl"
 WEIGHTS = "model.safetensors"
-LEFTOVERS = (f".{WEIGHTS}.*.tmp", ".loss.png.*.tmp")
-"""What a process that was killed while it wrote one of these files leaves behind."""
 
 WORST = 1e30
 """The score of weights whose dev loss is not a finite number."""
@@ -95,7 +94,7 @@ WORST = 1e30
 
 @dataclass(frozen=True)
 class TrainingCorpus(Generic[AnyBatch]):
-    """What is trained on and measured on, the kind of every action, and a name for exactly these data."""
+    """What to train on and to validate on, the kind of every action, and the fingerprint of these data."""
 
     train: Batches[AnyBatch]
     dev: Batches[AnyBatch]
@@ -116,7 +115,7 @@ class Outcome:
 
 
 class Loop(Generic[AnyBatch]):
-    """One training in one directory. `run` starts it, or goes on from its last checkpoint."""
+    """One training in one directory; `run` starts it, or resumes from its last checkpoint."""
 
     def __init__(
         self,
@@ -130,8 +129,7 @@ class Loop(Generic[AnyBatch]):
     ) -> None:
         if configuration.metric == "bleu" and bleu is None:
             raise TrainingError(
-                "training.metric is bleu, but this training was given nothing to translate dev with. "
-                "Set training.metric=loss."
+                "training.metric is bleu, but this training has no function that measures it. Set training.metric=loss."
             )
         self.model = model
         self.corpus = corpus
@@ -155,7 +153,7 @@ class Loop(Generic[AnyBatch]):
         self.seconds = 0.0
 
     def run(self) -> Outcome:
-        """Train until the end; raises `TrainingInterrupted` after a signal."""
+        """Train to the end; raises `TrainingInterrupted` after a signal."""
         self.directory.mkdir(parents=True, exist_ok=True)
         self._resume()
         try:
@@ -168,15 +166,15 @@ class Loop(Generic[AnyBatch]):
                             self._checkpoint()
                         raise TrainingInterrupted(
                             f"interrupted after update {self.update} of {self.configuration.max_updates}; "
-                            f"a checkpoint is in {self.checkpoints.folder}. Run the same command again to go on.",
+                            f"a checkpoint is in {self.checkpoints.folder}. Run the same command again to resume.",
                             interrupt.signal,
                         )
-            if not self.best.kept:  # it ended before the first look at dev: max_updates was lowered
-                self._validate(counts=False)
+            if not self.best.kept:  # max_updates was lowered to before the first validation
+                self._validate(scheduled=False)
                 self._checkpoint()
             self._export()
         except BaseException:
-            with contextlib.suppress(FileError):  # what went wrong first is what has to be said
+            with contextlib.suppress(FileError):  # the first error is the one to report
                 self.observer.end()
             raise
         self.observer.end()
@@ -189,7 +187,7 @@ class Loop(Generic[AnyBatch]):
         return self.update >= self.configuration.max_updates or self.stopping.exhausted
 
     def _turn(self) -> bool:
-        """One update and what is due after it; whether a checkpoint was written."""
+        """One update and what is due after it; returns whether a checkpoint was written."""
         if not self._step():
             return False
         self.observer.advance(self.update)
@@ -198,9 +196,9 @@ class Loop(Generic[AnyBatch]):
         if self.update % self.configuration.log_every == 0 or last:
             self._report()
         if due or last:
-            # The look at the very end is outside the rhythm unless it falls into it: it may find the best weights, but
-            # must not change the rate, so that raising max_updates later gives what a longer training gives.
-            self._validate(counts=due)
+            # A last validation that is not scheduled may find the best weights, but must not change the rate: raising
+            # max_updates later then gives the same result as a longer training.
+            self._validate(scheduled=due)
         elif self.update % self.configuration.checkpoint_every:
             return False
         self._checkpoint()
@@ -209,7 +207,7 @@ class Loop(Generic[AnyBatch]):
         return True
 
     def _step(self) -> bool:
-        """One update; false if its batches had to be skipped."""
+        """One update; returns false if its batches were skipped."""
         began = time.perf_counter()
         batches = [batch.to(self.device) for batch in self.stream.take(self.configuration.accumulate)]
         sentences = sum(batch.num_sentences for batch in batches)
@@ -225,7 +223,7 @@ class Loop(Generic[AnyBatch]):
             losses.append(loss.negative_log_probs.detach())
         norm = self.optimiser.step(self.schedule.rate(self.update + 1))
         if not math.isfinite(norm):
-            return self._skip(len(batches), f"the gradients' length is {norm}")
+            return self._skip(len(batches), f"the gradient norm is {norm}")
         for batch, negative_log_probs in zip(batches, losses, strict=True):
             window.sums.add(self.corpus.kinds, batch.actions, batch.padding, negative_log_probs)
         window.loss += total
@@ -265,7 +263,7 @@ class Loop(Generic[AnyBatch]):
         self.log.write(row)
         self.observer.training(row)
 
-    def _validate(self, counts: bool) -> None:
+    def _validate(self, scheduled: bool) -> None:
         began = time.perf_counter()
         context = autocast(self.device, self.configuration)
         found = measure_dev(self.model, self.corpus.dev, self.corpus.kinds, self.device, context)
@@ -278,7 +276,7 @@ class Loop(Generic[AnyBatch]):
                 row["bleu"] = self.bleu()
             self.model.train(True)
             score = -row["bleu"] if self.configuration.metric == "bleu" else loss
-        if counts:
+        if scheduled:
             self.schedule.validated(loss)
             self.stopping.validated(score)
         row["best"] = self.best.offer(self.update, score, weights_of(self.model))
@@ -326,11 +324,9 @@ class Loop(Generic[AnyBatch]):
 
     def _resume(self) -> None:
         self.checkpoints.clear()
-        for pattern in LEFTOVERS:
-            for path in self.directory.glob(pattern):
-                path.unlink()
+        remove_leftovers(self.directory)
         if self._restore():
-            self.observer.note(f"going on after update {self.update}, in epoch {self.stream.epoch}.")
+            self.observer.note(f"resuming after update {self.update}, in epoch {self.stream.epoch}.")
         else:
             self.log.truncate(0)
         self._tidy()
@@ -338,28 +334,28 @@ class Loop(Generic[AnyBatch]):
     def _restore(self) -> bool:
         try:
             return self.checkpoints.restore(self._accept, self.observer.note)
-        except CheckpointError:  # raised again unless some of the best weights alone were at fault
+        except CheckpointError:  # perhaps only some of the best weights are damaged
             return self.checkpoints.restore(self._accept_without_damaged_best, self.observer.note)
 
     def _accept(self, checkpoint: Checkpoint) -> None:
-        """Go on from a checkpoint; one whose best weights are damaged is refused: an older one makes them again."""
+        """Resume from a checkpoint, but not if its best weights are damaged: an older one can make them again."""
         for _, reason in self.best.damaged(checkpoint.state["best"]):
             raise CheckpointError(reason)
-        self._take_over(checkpoint)
+        self._resume_from(checkpoint)
 
     def _accept_without_damaged_best(self, checkpoint: Checkpoint) -> None:
-        self._take_over(checkpoint)
+        self._resume_from(checkpoint)
         damaged = self.best.damaged(checkpoint.state["best"])
         for kept, reason in damaged:
-            self.observer.note(f"{reason} Training goes on without the weights of update {kept.update}.")
+            self.observer.note(f"{reason} Training resumes without the weights of update {kept.update}.")
         self.best.drop(kept for kept, _ in damaged)
 
-    def _take_over(self, checkpoint: Checkpoint) -> None:
+    def _resume_from(self, checkpoint: Checkpoint) -> None:
         state = checkpoint.state
         if state["fingerprint"] != self.corpus.fingerprint:
             raise CheckpointError(
                 f"{self.checkpoints.folder}: the checkpoint of update {state['update']} was trained on other data "
-                "than those given now."
+                "than these."
             )
         set_weights(self.model, checkpoint.tensors["weights"], f"the checkpoint of update {state['update']}")
         self.optimiser.restore(checkpoint.tensors["optimiser"])
@@ -372,3 +368,23 @@ class Loop(Generic[AnyBatch]):
         self.stopping.restore(state["stopping"])
         self.best.restore(state["best"])
         self.log.truncate(state["log_bytes"])
+
+
+def autocast(device: torch.device, configuration: TrainingConfiguration) -> torch.autocast:
+    """The context in which matrix products have the precision asked for."""
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=configuration.precision == "bfloat16")
+
+
+def random_state(device: torch.device) -> dict[str, Tensor]:
+    """The state of torch's random numbers."""
+    states = {"cpu": torch.get_rng_state()}
+    if device.type == "cuda":
+        states["cuda"] = torch.cuda.get_rng_state(device)
+    return states
+
+
+def set_random_state(device: torch.device, states: Mapping[str, Tensor]) -> None:
+    """Continue the random numbers from a saved state."""
+    torch.set_rng_state(states["cpu"].clone())
+    if device.type == "cuda" and "cuda" in states:
+        torch.cuda.set_rng_state(states["cuda"].clone(), device)

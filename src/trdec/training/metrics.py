@@ -1,4 +1,4 @@
-"""What training reports: losses by kind of action, on the updates of a window and on dev."""
+"""What training reports: losses by kind of action, over some updates and on dev, and BLEU on dev."""
 
 from __future__ import annotations
 
@@ -6,13 +6,19 @@ import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
+from trdec.configuration.sections import DataConfiguration
 from trdec.errors import TrainingError
+from trdec.files import read_lines
 from trdec.training.interfaces import AnyBatch, Batches, Trainable
+
+if TYPE_CHECKING:
+    from trdec.data.codec import Codec
+    from trdec.model.translation_model import TranslationModel
 
 WORD = "word"
 ALL = "all"
@@ -25,7 +31,7 @@ def perplexity(loss: float, count: float) -> float:
 
 
 class Kinds:
-    """The kind of every action, as a tensor that sums can be taken by."""
+    """The kind of every action, as a tensor to sum by."""
 
     def __init__(self, kinds: Sequence[str], device: torch.device | str = "cpu") -> None:
         self.names = tuple(dict.fromkeys(kinds))
@@ -38,7 +44,7 @@ class Kinds:
 
 
 class KindSums:
-    """How many actions of each kind there were, and their summed loss (minus log-probability)."""
+    """The number of actions of each kind, and their summed loss (minus log-probability)."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
@@ -81,12 +87,12 @@ class KindSums:
         return {"counts": self.counts, "losses": self.losses}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from remembered sums."""
+        """Continue from saved sums."""
         self.counts, self.losses = dict(state["counts"]), dict(state["losses"])
 
 
 class Window:
-    """Sums over some updates, and the line of the log they make."""
+    """Sums over some updates, for one line of the log."""
 
     def __init__(self) -> None:
         self.updates = 0
@@ -97,7 +103,7 @@ class Window:
         self.sums = KindSums()
 
     def row(self) -> dict[str, Any]:
-        """How much was trained on, and the means: loss a sentence, perplexities, speed, gradient length."""
+        """The amounts trained on, and the means: loss per sentence, perplexities, speed, gradient norm."""
         seconds = max(self.seconds, 1e-9)
         return {
             "sentences": self.sentences,
@@ -115,7 +121,7 @@ class Window:
         return {**counters, "norm": self.norm, "seconds": self.seconds, "sums": self.sums.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from remembered sums."""
+        """Continue from saved sums."""
         self.updates, self.sentences, self.loss = state["updates"], state["sentences"], state["loss"]
         self.norm, self.seconds = state["norm"], state["seconds"]
         self.sums.restore(state["sums"])
@@ -141,7 +147,7 @@ def measure_dev(
     device: torch.device | str = "cpu",
     autocast: contextlib.AbstractContextManager[object] | None = None,
 ) -> DevLosses:
-    """The model's losses on these batches, without dropout; randomness and training mode stay as they were."""
+    """The model's losses on these batches, without dropout; no random numbers are used up."""
     sums, sentences = KindSums(), 0
     model.train(False)
     with torch.random.fork_rng(), torch.no_grad(), autocast or contextlib.nullcontext():
@@ -152,7 +158,20 @@ def measure_dev(
     model.train(True)
     if not sentences:
         raise TrainingError(
-            "expected dev examples, found none. Look at the report of the data: none of dev's trees may be "
-            "covered by the training data."
+            "expected dev examples, found none. See the data report: perhaps the grammar covers none of dev's trees."
         )
     return DevLosses(sentences, sums)
+
+
+def dev_bleu(model: TranslationModel, codec: Codec, data: DataConfiguration) -> float:
+    """BLEU of greedy translations of dev, against the text in its file."""
+    from sacrebleu import corpus_bleu  # slow to import, and few trainings need it
+
+    from trdec.translation.translator import Translator
+
+    device = next(model.parameters()).device.type
+    sources = (line.text for line in read_lines(data.dev.source))
+    translations = Translator([model], codec, device=device).translate(sources, beam_size=1)
+    references = [line.text for line in read_lines(data.dev.target)]
+    tokenise = "none" if data.target_language is None else "13a"
+    return corpus_bleu([found.text for found in translations], [references], tokenize=tokenise, force=True).score

@@ -10,51 +10,46 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trdec.errors import FileError, TrainingError
+from trdec.errors import TrainingError
+from trdec.files import replacing_file, synchronise, write_errors
 from trdec.training.interfaces import Row
 from trdec.training.metrics import ALL
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
-    from trdec.training.interfaces import Row
-
 
 class JsonLines:
-    """A file that rows are added to, and that can be cut back to where a checkpoint left it."""
+    """A log of one JSON object per line, which can be cut back to where a checkpoint left it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def write(self, row: Row) -> None:
-        """Add a line; a number that is not finite is written as null."""
-        try:
-            with self.path.open("a", encoding="utf-8") as stream:
-                stream.write(json.dumps(_finite(row), ensure_ascii=False, allow_nan=False) + "\n")
-        except OSError as error:
-            raise FileError(f"{self.path}: cannot be written: {error.strerror or error}.") from error
+        """Append a line; numbers that are not finite become null."""
+        with write_errors(self.path), self.path.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(_finite(row), ensure_ascii=False, allow_nan=False) + "\n")
 
     def size(self) -> int:
-        """The length of the file, all of it being on disk."""
+        """The length of the file, once all of it is on disk."""
         if not self.path.exists():
             return 0
-        with self.path.open("ab") as stream:
-            os.fsync(stream.fileno())
-            return stream.tell()
+        synchronise(self.path)
+        return self.path.stat().st_size
 
     def truncate(self, size: int) -> None:
-        """Forget all that was written after the file had this length."""
+        """Cut the file back to this length."""
         if self.path.exists() and self.path.stat().st_size > size:
             os.truncate(self.path, size)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The lines so far; one that is not written whole, on a full disk, is none."""
+        """The lines so far, without one that a full disk cut short."""
         if self.path.exists():
             with self.path.open(encoding="utf-8") as stream:
                 yield from (json.loads(line) for line in stream if line.endswith("\n"))
 
     def last(self) -> dict[str, Any] | None:
-        """The newest line that is written whole, also while another process is writing."""
+        """The newest complete line, even while another process is writing."""
         if not self.path.exists():
             return None
         lines = self.path.read_bytes().split(b"\n")[:-1]
@@ -69,7 +64,7 @@ def _finite(value: Any) -> Any:
 
 
 class LossPlot:
-    """Draws the log after looks at dev, at most once in a while, and at the end."""
+    """Draws the log after validations, at most once in `pause` seconds, and at the end."""
 
     def __init__(self, path: Path, log: JsonLines, pause: float = 30.0) -> None:
         self._path = path
@@ -84,15 +79,15 @@ class LossPlot:
         """Nothing to draw for each update."""
 
     def training(self, row: Row) -> None:
-        """Drawn with the next look at dev."""
+        """Drawn at the next validation."""
 
     def validation(self, row: Row) -> None:  # noqa: ARG002  (the log has it)
-        """Draw, unless that was done a moment ago."""
+        """Draw, unless the last drawing is recent."""
         if time.monotonic() - self._drawn >= self._pause:
             self._draw()
 
     def note(self, text: str) -> None:
-        """Texts are not drawn."""
+        """Notes are not drawn."""
 
     def end(self) -> None:
         """Draw a last time."""
@@ -106,7 +101,7 @@ class LossPlot:
 
 
 def draw_losses(rows: list[dict[str, Any]], path: Path) -> None:
-    """Write a PNG: loss a sentence on the left, dev perplexity by kind of action on the right."""
+    """Write a PNG: loss per sentence on the left, dev perplexity by kind of action on the right."""
     from matplotlib.figure import Figure  # without pyplot: no window system, no global state
 
     figure = Figure(figsize=(10, 4), layout="constrained")
@@ -114,7 +109,7 @@ def draw_losses(rows: list[dict[str, Any]], path: Path) -> None:
     for event in ("train", "dev"):
         points = [(row["update"], row["loss"]) for row in rows if row["event"] == event and row["loss"] is not None]
         left.plot(*_columns(points), label=event, marker="." if event == "dev" else None)
-    left.set(xlabel="update", ylabel="loss a sentence")
+    left.set(xlabel="update", ylabel="loss per sentence")
     dev = [row for row in rows if row["event"] == "dev"]
     for kind in dict.fromkeys(kind for row in dev for kind in row["perplexity"]):
         found = [(row["update"], row["perplexity"].get(kind)) for row in dev]
@@ -124,15 +119,8 @@ def draw_losses(rows: list[dict[str, Any]], path: Path) -> None:
     for axes in (left, right):
         if axes.lines:
             axes.legend()
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
+    with write_errors(path, "Make room, or set training.plot=false."), replacing_file(path) as temporary:
         figure.savefig(temporary, format="png", dpi=100)
-        temporary.replace(path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise FileError(
-            f"{path}: cannot be written: {error.strerror}. Make room, or set training.plot=false."
-        ) from error
 
 
 def _columns(points: list[tuple[int, float]]) -> tuple[list[int], list[float]]:
@@ -155,13 +143,9 @@ class TensorBoard:
         self._writer: SummaryWriter | None = None
 
     def begin(self, update: int, max_updates: int) -> None:  # noqa: ARG002
-        """Forget what was written after this update."""
-        try:
+        """Open the file, and void what was written after this update."""
+        with write_errors(self._folder, "Make room, or set training.tensorboard=false."):
             self._writer = self._make(str(self._folder), purge_step=update + 1)
-        except OSError as error:
-            raise FileError(
-                f"{self._folder}: cannot be written: {error.strerror}. Make room, or set training.tensorboard=false."
-            ) from error
 
     def advance(self, update: int) -> None:
         """Nothing to show between lines of the log."""
@@ -180,7 +164,7 @@ class TensorBoard:
                 self._writer.add_scalar(f"{group}/{name}", value, row["update"])
 
     def note(self, text: str) -> None:
-        """Texts are for people."""
+        """Notes are not numbers."""
 
     def end(self) -> None:
         """Close the file."""

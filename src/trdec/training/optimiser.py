@@ -16,7 +16,7 @@ _MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
 
 class Optimiser:
-    """Changes parameters by their gradients."""
+    """Adam with clipped gradients."""
 
     def __init__(
         self, named_parameters: Iterable[tuple[str, nn.Parameter]], configuration: OptimiserConfiguration
@@ -32,9 +32,9 @@ class Optimiser:
         )
 
     def step(self, rate: float) -> float:
-        """Change the parameters and forget the gradients; the gradients' length before clipping.
+        """Update the parameters, drop the gradients and return the gradient norm before clipping.
 
-        Where that is not finite, nothing is changed.
+        If the norm is not finite, the parameters stay as they are.
         """
         gradients = [parameter.grad for parameter in self._parameters.values() if parameter.grad is not None]
         norm = torch.nn.utils.get_total_norm(gradients)
@@ -63,14 +63,14 @@ class Optimiser:
         }
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Go on from remembered moments."""
+        """Continue from saved moments."""
         known = {f"{moment}.{name}" for name in self._parameters for moment in _MOMENTS}
         if foreign := sorted(set(tensors) - known):
-            raise CheckpointError(f"the optimiser has no {foreign[0]}: it belongs to another model.")
+            raise CheckpointError(f"the model has no parameter for {foreign[0]}: this state is another model's.")
         for name, parameter in self._parameters.items():
             if f"step.{name}" not in tensors:
                 continue  # a parameter that never had a gradient
-            # Copies into memory of torch's own alignment: kernels may round otherwise where a file was mapped.
+            # Copied into memory with torch's own alignment: kernels may round differently on a mapped file.
             self._adam.state[parameter] = {
                 "step": tensors[f"step.{name}"].to(parameter.device, copy=True),
                 "exp_avg": torch.empty_like(parameter).copy_(tensors[f"exp_avg.{name}"]).detach(),
@@ -79,19 +79,19 @@ class Optimiser:
 
 
 class Schedule(Protocol):
-    """The rate of each update. What it has learnt from dev is its state, which a checkpoint keeps."""
+    """The learning rate of each update; what it depends on besides the update is its state."""
 
     def rate(self, update: int) -> float:
         """The learning rate of this update, the first being 1."""
 
     def validated(self, loss: float) -> None:
-        """Take note of a dev loss."""
+        """Take a dev loss into account."""
 
     def state(self) -> dict[str, Any]:
-        """What has to be remembered, as JSON."""
+        """The state to save, as JSON."""
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a remembered state."""
+        """Continue from a saved state."""
 
 
 class Constant:
@@ -111,10 +111,10 @@ class Constant:
         return 1.0
 
     def validated(self, loss: float) -> None:
-        """Dev changes nothing here."""
+        """The rate does not depend on dev."""
 
     def state(self) -> dict[str, Any]:
-        """Nothing to remember."""
+        """There is no state."""
         return {}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -144,7 +144,7 @@ class Cosine(Constant):
 
 
 class Plateau(Constant):
-    """rate = r factor^n, where n counts the validations that were no better than the best before them."""
+    """rate = r factor^n, where n is the number of validations that did not improve on the best before them."""
 
     def __init__(self, rate: float, configuration: ScheduleConfiguration) -> None:
         super().__init__(rate, configuration)
@@ -159,7 +159,7 @@ class Plateau(Constant):
         return max(self.factor**self.falls, min(1.0, self.minimum / self.base))
 
     def validated(self, loss: float) -> None:
-        """Let the rate fall if dev loss did not improve."""
+        """Lower the rate if dev loss did not improve."""
         if self.best is None or loss < self.best:
             self.best, self.forgiven = loss, 0
         elif self.forgiven < self.patience:
@@ -168,11 +168,11 @@ class Plateau(Constant):
             self.falls, self.forgiven = self.falls + 1, 0
 
     def state(self) -> dict[str, Any]:
-        """The best loss and how often it was missed."""
+        """The best loss, and how often it was not improved on."""
         return {"best": self.best, "forgiven": self.forgiven, "falls": self.falls}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a remembered state."""
+        """Continue from a saved state."""
         self.best, self.forgiven, self.falls = state["best"], state["forgiven"], state["falls"]
 
 
@@ -198,7 +198,7 @@ class EarlyStopping:
         self.stale = 0
 
     def validated(self, score: float) -> None:
-        """Take note of a score."""
+        """Take a dev score into account."""
         if self.best is None or score < self.best:
             self.best, self.stale = score, 0
         else:
@@ -210,9 +210,9 @@ class EarlyStopping:
         return self.patience is not None and self.stale >= self.patience
 
     def state(self) -> dict[str, Any]:
-        """What has to be remembered, as JSON."""
+        """The state to save, as JSON."""
         return {"best": self.best, "stale": self.stale}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a remembered state."""
+        """Continue from a saved state."""
         self.best, self.stale = state["best"], state["stale"]

@@ -1,12 +1,12 @@
-"""From a configuration to a trained model in a directory: what `trdec train` does.
+"""From a configuration to a trained model in a directory.
 
 MODEL/
     config.yaml          every key with its value
-    codec/               subwords, grammar: what turns text into actions and back
+    codec/               subwords, and rules or marks: what turns text into actions and back
     data/                the prepared corpora; can be made again
-    log.jsonl            one JSON object a line
+    log.jsonl            one JSON object per line
     loss.png
-    checkpoints/         the last two, to go on from
+    checkpoints/         the last two, to resume from
     best/                the best weights
     model.safetensors    the weights to translate with
 """
@@ -14,115 +14,97 @@ MODEL/
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from trdec.configuration import CONFIGURATION_FILE, Configuration, check_unchanged, load_configuration
+from trdec.configuration.sections import TrainingConfiguration
 from trdec.data.batch import Batcher
-from trdec.data.codec import Codec
-from trdec.data.prepare import PREPARATION_DESCRIPTION, Preparation, PreparationProgress, changed_inputs, prepare
-from trdec.errors import ConfigError, FileError, TrainingError
+from trdec.data.prepare import PreparationProgress, prepare
+from trdec.errors import ConfigError, TrainingError
+from trdec.files import locked, write_errors
 from trdec.model.translation_model import TranslationModel
-from trdec.model.weights import checksum
 from trdec.training.checkpoint import Checkpoints
-from trdec.training.device import choose_device
 from trdec.training.interfaces import Observer, Observers
 from trdec.training.loop import LOG, Loop, Outcome, TrainingCorpus
-from trdec.training.metrics import Kinds
+from trdec.training.metrics import Kinds, dev_bleu
 from trdec.training.observers import JsonLines, LossPlot, TensorBoard
 
-Bleu = Callable[[TranslationModel, Codec, Configuration], float]
-"""Translates dev with a model and says how good that is."""
-
-NOBODY_IS_TOLD: AbstractContextManager[None] = contextlib.nullcontext()
+SILENT = Observers(())
+"""The observer that shows nothing."""
 
 
 def train(
     configuration: Configuration,
-    observer: Observer,
-    bleu: Bleu | None = None,
+    observer: Observer = SILENT,
     workers: int = 1,
-    preparing: AbstractContextManager[PreparationProgress | None] = NOBODY_IS_TOLD,
+    preparing: AbstractContextManager[PreparationProgress | None] | None = None,
 ) -> Outcome:
-    """Train, or go on training, the model that a configuration describes.
+    """Train the model that a configuration describes, or resume its training.
 
-    What `preparing` gives is told how far the preparation of the data is.
+    `preparing` is entered while the data are prepared by so many workers; what it gives is told the progress.
     """
     directory, training = configuration.output, configuration.training
     device = choose_device(training)
     torch.set_num_threads(training.threads)
-    with _alone_in(directory):
+    refusal = TrainingError(
+        f"{directory}: another process is training in this directory. Wait for it, or choose another output."
+    )
+    with write_errors(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+    with locked(directory / ".lock", refusal):
         observers = Observers(_observers(configuration, observer))
-        if Checkpoints(directory / "checkpoints").paths():
-            _check_same_training(configuration, directory)
-        data, system = configuration.located_data, configuration.system
-        with preparing as progress:
-            preparation = prepare(data, system, directory / "data", workers, progress)
+        _check_same_training(configuration, directory)
+        with preparing or contextlib.nullcontext() as progress:
+            preparation = prepare(configuration.located_data, configuration.system, directory, workers, progress)
         for line in preparation.report.lines():
             observer.note(line)
         configuration.save(directory / CONFIGURATION_FILE)
-        if not _same_files(directory / "data" / "codec", directory / "codec"):
-            preparation.codec.save(directory / "codec")
         torch.manual_seed(configuration.seed)
-        inventory = preparation.codec.inventory()
-        model = TranslationModel(configuration.model, inventory, decoder=configuration.model.decoder).to(device)
+        codec, seed = preparation.codec, configuration.seed
+        decoder = configuration.model.decoder
+        model = TranslationModel(configuration.model, codec.inventory(), decoder=decoder).to(device)
         observer.note(f"{sum(weight.numel() for weight in model.parameters()):,} weights on {device.type}")
-        loop = Loop(
-            model,
-            _corpus(configuration, preparation, directory / "data", device),
-            training,
-            directory,
-            observers,
-            device,
-            (lambda: bleu(model, preparation.codec, configuration)) if bleu else None,
+        corpus = TrainingCorpus(
+            Batcher(preparation.train, configuration.batches, seed),
+            Batcher(preparation.dev, configuration.batches, seed),
+            Kinds(codec.table.kinds, device),
+            preparation.fingerprint,
         )
-        return loop.run()
+        bleu = (lambda: dev_bleu(model, codec, configuration.located_data)) if training.metric == "bleu" else None
+        return Loop(model, corpus, training, directory, observers, device, bleu).run()
+
+
+def choose_device(configuration: TrainingConfiguration) -> torch.device:
+    """The device that a configuration asks for; TrainingError if it is missing or cannot do what is asked."""
+    name = configuration.device
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    elif name == "cuda" and not torch.cuda.is_available():
+        raise TrainingError("training.device is cuda, but torch finds no such device. Set training.device=cpu or auto.")
+    if configuration.precision == "bfloat16" and name == "cuda" and not torch.cuda.is_bf16_supported():
+        raise TrainingError(
+            "training.precision is bfloat16, which this device does not support. Set training.precision=float32."
+        )
+    return torch.device(name)
 
 
 def _check_same_training(configuration: Configuration, directory: Path) -> None:
-    """Refuse to go on with another experiment, or with other data, before anything in the directory is changed."""
-    if not (directory / CONFIGURATION_FILE).exists():
+    """Refuse to resume the training in the directory as another experiment, before anything is changed."""
+    checkpoints = Checkpoints(directory / "checkpoints")
+    if not checkpoints.paths():
+        return
+    checkpoints.check_readable()
+    path = directory / CONFIGURATION_FILE
+    if not path.exists():
         raise ConfigError(
-            f"{directory / CONFIGURATION_FILE}: expected the configuration of the training in this directory, found "
-            "nothing, so this training cannot be resumed. Put the file back, or choose another output."
+            f"{path}: expected the configuration of the training in this directory, found nothing, so this training "
+            "cannot be resumed. Put the file back, or choose another output."
         )
-    check_unchanged(load_configuration(directory / CONFIGURATION_FILE), configuration, directory / CONFIGURATION_FILE)
-    if changed := changed_inputs(configuration.located_data, configuration.system, directory / "data"):
-        raise TrainingError(
-            f"{directory}: the training in this directory was begun with other data: {', '.join(changed)} changed. "
-            "Choose another output for the new training, or give the data it was begun with."
-        )
-
-
-def _same_files(folder: Path, other: Path) -> bool:
-    """Whether the other folder has every file of this one, with the same content."""
-    return all(
-        (other / path.name).is_file() and (other / path.name).read_bytes() == path.read_bytes()
-        for path in folder.iterdir()
-    )
-
-
-def _corpus(
-    configuration: Configuration, preparation: Preparation, data: Path, device: torch.device
-) -> TrainingCorpus[Any]:
-    return TrainingCorpus(
-        Batcher(preparation.train, configuration.batches, configuration.seed),
-        Batcher(preparation.dev, configuration.batches, configuration.seed),
-        Kinds(preparation.codec.table.kinds, device),
-        fingerprint_of_prepared(data),
-    )
-
-
-def fingerprint_of_prepared(data: Path) -> str:
-    """A name for exactly these prepared data: what they were made from, and the codec that came of it."""
-    files = [data / PREPARATION_DESCRIPTION, *sorted(path for path in (data / "codec").rglob("*") if path.is_file())]
-    return hashlib.sha256("".join(checksum(file) for file in files).encode("ascii")).hexdigest()
+    check_unchanged(load_configuration(path), configuration, path)
 
 
 def _observers(configuration: Configuration, observer: Observer) -> Iterator[Observer]:
@@ -132,25 +114,3 @@ def _observers(configuration: Configuration, observer: Observer) -> Iterator[Obs
         yield LossPlot(directory / "loss.png", JsonLines(directory / LOG))
     if configuration.training.tensorboard:
         yield TensorBoard(directory / "tensorboard")
-
-
-@contextlib.contextmanager
-def _alone_in(directory: Path) -> Iterator[None]:
-    """Two trainings in one directory would ruin each other; the lock ends with the process, however it ends."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        stream = (directory / ".lock").open("w")
-    except OSError as error:
-        raise FileError(f"{directory}: cannot be written: {error.strerror}.") from error
-    with stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise TrainingError(
-                f"{directory}: another process is training in this directory. Wait for it, or choose another output."
-            ) from error
-        except OSError as error:
-            raise FileError(
-                f"{directory}: cannot be locked: {error.strerror}. Choose an output on a file system with locks."
-            ) from error
-        yield

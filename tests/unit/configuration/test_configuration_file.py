@@ -139,28 +139,28 @@ def test_paths_of_data_are_below_the_folder(write: Any) -> None:
         ),
         ("", ["nonsense"], "'nonsense': expected key=value with a dotted key, such as model.hidden_size=256."),
         ("", ["model..x=3"], "'model..x=3': expected key=value with a dotted key"),
-        ("", ["model.hidden_size=[3"], "'model.hidden_size=[3': expected a value as YAML writes it, found '[3'."),
+        ("", ["model.hidden_size=[3"], "'model.hidden_size=[3': expected a YAML value, found '[3'."),
         ("", ["system.name=3"], "'system.name=3': system is 'trdec-con' (a string) and has no keys"),
-        ("seed: 1\nseed: 2", [], "my.yaml, line 7: the key 'seed' was given before, at "),
-        ("model: [", [], "my.yaml, line 6: this is not YAML: expected the node content"),
+        ("seed: 1\nseed: 2", [], "my.yaml, line 7: the key 'seed' was already given at "),
+        ("model: [", [], "my.yaml, line 6: not valid YAML: expected the node content"),
         ("", ["system=[seq2seq, lin]"], "system: expected a string, found ['seq2seq', 'lin'] (a list)."),
-        ("", ["output=2024-02-30"], "'output=2024-02-30': expected a value as YAML writes it, found '2024-02-30'."),
-        ("x: 2024-02-30", [], "my.yaml: this is not YAML: day is out of range for month."),
+        ("", ["output=2024-02-30"], "'output=2024-02-30': expected a YAML value, found '2024-02-30'."),
+        ("x: 2024-02-30", [], "my.yaml: not valid YAML: day is out of range for month."),
         ("model: &m {dropout: *m}", [], "my.yaml, line 6: the value of 'model.dropout' contains itself."),
         (
             "",
             ["training.final_weights=average"],
-            "training: final_weights: average is the mean of the weights that are kept, and keep_best is 1. Set keep",
+            "final_weights: average needs at least two weights to average, but keep_best is 1. Set keep_best",
         ),
         (
             "",
             ["model.tie_embeddings=true", "model.readout=paper"],
-            "model: tie_embeddings needs features of the embeddings' size, 512, but this decoder's readout gives 1024.",
+            "model: tie_embeddings needs features of the embeddings' size, 512, but this decoder's readout has 1024.",
         ),
         (
             "",
             ["output=~nobody-has-this-name/x"],
-            "output: expected a path, found '~nobody-has-this-name/x': no user of that name has a folder here.",
+            "output: expected a path, found '~nobody-has-this-name/x': there is no such user.",
         ),
     ],
 )
@@ -191,7 +191,7 @@ def test_missing_keys_are_explained(write: Any) -> None:
     lines = str(raised.value).splitlines()
     assert any("the key 'output' is missing. The model directory" in line for line in lines)
     assert any(
-        line.endswith("the key 'data.train.target' is missing. Their translations, one a line.") for line in lines
+        line.endswith("the key 'data.train.target' is missing. Their translations, one per line.") for line in lines
     )
     assert any("my.yaml, line 3: the key 'data.train.target'" in line for line in lines)
 
@@ -211,7 +211,7 @@ def test_files_that_are_no_configuration_are_refused(write: Any, tmp_path: Path)
 
 def test_a_character_that_yaml_forbids_is_said(tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text("system: seq2seq\x07\n")
-    with pytest.raises(ConfigError, match=r"bad\.yaml: this is not YAML: unacceptable character #x0007"):
+    with pytest.raises(ConfigError, match=r"bad\.yaml: not valid YAML: unacceptable character #x0007"):
         load_configuration(tmp_path / "bad.yaml")
 
 
@@ -239,12 +239,10 @@ def test_some_keys_may_change_when_training_goes_on(write: Any, override: str) -
 def test_other_keys_may_not(write: Any) -> None:
     with pytest.raises(ConfigError) as raised:
         _changed(write, "model.hidden_size=9", "training.optimiser.clip=null", "training.max_updates=9")
-    assert str(raised.value).splitlines() == [
-        "models/x/config.yaml: the training in this directory was begun with another configuration:",
-        "  model.hidden_size: 512 there, 9 now",
-        "  training.optimiser.clip: 5.0 there, None now",
-        "Choose another output for the new training, or set these keys back to go on with the old one.",
-    ]
+    first, *keys, last = str(raised.value).splitlines()
+    assert first.startswith("models/x/config.yaml: ")
+    assert keys == ["  model.hidden_size: 512 there, 9 now", "  training.optimiser.clip: 5.0 there, None now"]
+    assert "another output" in last
 
 
 def test_the_end_of_a_cosine_may_not_move(write: Any) -> None:

@@ -29,7 +29,7 @@ def test_unknown_keys_are_refused() -> None:
 
 
 def test_tied_embeddings_need_features_of_their_size() -> None:
-    with pytest.raises(ValidationError, match=r"tie_embeddings needs features of the embeddings' size, 4, .* gives 6"):
+    with pytest.raises(ValidationError, match=r"tie_embeddings needs features of the embeddings' size, 4, .* 6"):
         ModelConfiguration(embedding_size=4, hidden_size=3, tie_embeddings=True, readout="paper")
     for keys in ({"embedding_size": 6, "readout": "paper"}, {"embedding_size": 4, "decoder": "sequence"}):
         configuration = ModelConfiguration(hidden_size=3, tie_embeddings=True, **keys)

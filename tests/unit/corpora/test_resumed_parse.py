@@ -96,7 +96,8 @@ annotate(ChainParser(0.02), ParserChoice("chain", "dependency"), Path(sys.argv[1
 def test_a_kill_loses_at_most_a_batch(tmp_path: Path) -> None:
     source, output, whole = tmp_path / "source", tmp_path / "output", tmp_path / "whole"
     source.write_text("".join(f"This is line {number} .\n" for number in range(600)))
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     command = [sys.executable, "-c", SLOW, str(source), str(output)]
     kills = 0
     while kills < 3:

@@ -197,10 +197,10 @@ def test_a_directory_that_is_missing_is_refused(tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"version": 99}, "expected version 1 of the trdec codec format, found version 99"),
-        ({"format": "other"}, "expected the description of a trdec codec, found another"),
+        ({"format": "other"}, "expected the description of a trdec codec, found something else"),
         ({"system": "trdec-unheard-of"}, "expected a system, one of seq2seq, .* found 'trdec-unheard-of'"),
         ({"transforms": ["paint"]}, "expected transforms, any of strip-tags, .* found 'paint'"),
-        ({"transforms": None}, "lacks or mistakes"),
+        ({"transforms": None}, "is missing or invalid"),
     ],
 )
 def test_a_foreign_codec_is_refused(

@@ -32,7 +32,7 @@ def test_files_that_no_treebank_needs_are_not_read(write, tmp_path: Path) -> Non
     assert len(list(Corpus("train", files, FLAT).pairs())) == 1
 
 
-@pytest.mark.parametrize("action", [Corpus.inspect, lambda corpus: list(corpus.pairs())])
+@pytest.mark.parametrize("action", [Corpus.checksums, lambda corpus: list(corpus.pairs())])
 def test_unequal_numbers_of_lines_are_an_error_that_names_both_files(action, write) -> None:
     files = CorpusConfiguration(source=write("one", ["a", "b", "c"]), target=write("other", ["A", "B"]))
     with pytest.raises(TextFormatError, match=r"one has 3 (lines|sentences), .*other has 2\. The files of a corpus"):
@@ -84,14 +84,14 @@ def test_a_last_line_without_an_end_is_a_line(tmp_path: Path) -> None:
     (tmp_path / "s").write_text("a\nb")
     (tmp_path / "t").write_text("A\nB\n")
     corpus = Corpus("train", CorpusConfiguration(source=tmp_path / "s", target=tmp_path / "t"), FLAT)
-    assert {facts.lines for facts in corpus.inspect().values()} == {2}
+    assert set(corpus.checksums()) == {"source", "target"}
     assert [pair.source for pair in corpus.pairs()] == ["a", "b"]
 
 
 def test_a_missing_file_is_named(write, tmp_path: Path) -> None:
     files = CorpusConfiguration(source=write("s", ["a"]), target=tmp_path / "missing")
     with pytest.raises(FileError, match=r"missing: cannot be read: No such file or directory. Check the name"):
-        Corpus("train", files, FLAT).inspect()
+        Corpus("train", files, FLAT).checksums()
 
 
 def test_a_line_that_is_not_utf8_is_named(write, tmp_path: Path) -> None:

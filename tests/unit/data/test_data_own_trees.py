@@ -81,7 +81,7 @@ def test_parses_can_be_learnt_as_they_are() -> None:
 def test_without_the_key_nothing_is_different(toy: Path, tmp_path: Path) -> None:
     prepare(configuration(toy), "trdec-binary", tmp_path / "data")
     assert "trees" not in (tmp_path / "data" / "codec" / "codec.json").read_text()
-    assert not any(f'"{kind}":' in (tmp_path / "data" / "preparation.json").read_text() for kind in BUILDERS)
+    assert not any(f'"{kind}":' in (tmp_path / "data" / "data" / "preparation.json").read_text() for kind in BUILDERS)
 
 
 def test_supertags_cannot_be_built_from_words(toy: Path, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_a_damaged_array_is_named(name: str, directory: Path) -> None:
     content = (directory / f"{name}.npy").read_bytes()
     for damaged in (content[:-3], content[:50], b"", b"text" + content[4:]):
         (directory / f"{name}.npy").write_bytes(damaged)
-        with pytest.raises(StoredDataError, match=rf"train/{name}.npy: damaged"):
+        with pytest.raises(StoredDataError, match=rf"train/{name}.npy: is damaged"):
             Prepared.open(directory)
 
 
@@ -105,7 +105,7 @@ def test_a_directory_without_a_description_is_refused(directory: Path) -> None:
     ("change", "message"),
     [
         ({"version": 2}, "expected version 1 of the trdec prepared corpus format, found version 2"),
-        ({"format": "other"}, "expected the description of a trdec prepared corpus, found another"),
+        ({"format": "other"}, "expected the description of a trdec prepared corpus, found something else"),
         ({"lengths": {}}, "source.npy: expected int32 of shape"),
     ],
 )

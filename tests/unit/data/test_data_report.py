@@ -87,8 +87,8 @@ def test_duplicates_are_counted_whether_kept_or_not(remove: bool, examples: int,
     assert made.report.train.examples == examples
     assert made.report.train.pairs_left_out[Reason.DUPLICATE] == (2 if remove else 0)
     shown = "\n".join(made.report.train.lines())
-    assert ("2 pairs left out: stood in the files before" in shown) == remove
-    assert ("2 pairs stood in the files before and are kept" in shown) != remove
+    assert ("2 pairs left out: repeats an earlier pair" in shown) == remove
+    assert ("2 pairs repeat earlier ones and are kept" in shown) != remove
     assert (made.report.dev.duplicates, made.report.dev.examples) == (2, 6)  # dev loses nothing
 
 
@@ -141,7 +141,7 @@ def test_crossing_arcs_are_counted(write, tmp_path: Path) -> None:
 
 def test_a_report_is_stored_as_json_and_read_back(write, tmp_path: Path) -> None:
     made = prepared(write, tmp_path, "trdec-con", ["a", ""], ["e", "e"], trees=["None", "None"])
-    stored = json.loads((tmp_path / "data" / "report.json").read_text())
+    stored = json.loads((tmp_path / "data" / "data" / "report.json").read_text())
     assert stored["train"]["trees_left_out"] == {"parser found no tree": 1}
     assert stored["train"]["pairs_left_out"] == {"source or target is empty": 1}
     assert Report.from_json(json.loads(json.dumps(made.report.to_json()))) == made.report
@@ -150,14 +150,12 @@ def test_a_report_is_stored_as_json_and_read_back(write, tmp_path: Path) -> None
 
 def test_a_corpus_of_which_nothing_is_left_is_an_error(toy: Path, write, tmp_path: Path) -> None:
     empty = CorpusConfiguration(source=write("s", [""]), target=write("t", [""]))
-    with pytest.raises(
-        NoExamplesError, match=r"expected something in dev, found nothing: 1 .* source or target is empty"
-    ):
+    with pytest.raises(NoExamplesError, match=r"expected dev examples, found none: 1 .* source or target is empty"):
         prepare(configuration(toy, dev=empty), "seq2seq", tmp_path / "data")
     strict = FilterConfiguration(max_source_length=1)
-    with pytest.raises(NoExamplesError, match=r"expected something to train on, found nothing: .* source is too long"):
+    with pytest.raises(NoExamplesError, match=r"expected training examples, found none: .* source is too long"):
         prepare(configuration(toy, filters=strict), "seq2seq", tmp_path / "data")
-    assert not list(tmp_path.glob("*data*"))
+    assert [path.name for path in (tmp_path / "data").iterdir()] == [".data.lock"]
 
 
 @pytest.mark.corpus

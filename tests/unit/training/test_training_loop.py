@@ -168,7 +168,7 @@ def test_a_batch_that_is_not_finite_is_skipped_and_counted(tmp_path: Path) -> No
     assert outcome.skipped == 3
     assert recorder.train[-1]["skipped"] == 3
     assert "a batch was skipped (epoch 0, batch 2, after update 1): the loss is nan." in recorder.notes
-    assert any("the gradients' length is nan" in note or "length is inf" in note for note in recorder.notes)
+    assert any("gradient norm is nan" in note or "gradient norm is inf" in note for note in recorder.notes)
     assert all(tensor.isfinite().all() for tensor in load_file(tmp_path / "model.safetensors").values())
 
 
@@ -204,7 +204,7 @@ def test_a_display_that_began_ends_when_another_cannot_begin(tmp_path: Path) -> 
 def test_skipping_leaves_the_weights_alone(tmp_path: Path) -> None:
     loop = make_loop(tmp_path, model=Sick(tuple(range(1, 6)), tuple(range(6, 99))), max_skipped=9)
     before = {name: tensor.clone() for name, tensor in weights_of(loop.model).items()}
-    message = r"9 batches in a row were skipped, the last one because the gradients' length is (nan|inf) \(epoch 2"
+    message = r"9 batches in a row were skipped, the last one because the gradient norm is (nan|inf) \(epoch 2"
     with pytest.raises(TrainingError, match=message):
         loop.run()
     assert all(torch.equal(before[name], tensor) for name, tensor in weights_of(loop.model).items())
@@ -224,7 +224,7 @@ def test_a_signal_writes_a_checkpoint_and_says_how_to_go_on(
             os.kill(os.getpid(), number)
 
     message = (
-        r"interrupted after update 7 of 20; a checkpoint is in .*checkpoints. Run the same command again to go on."
+        r"interrupted after update 7 of 20; a checkpoint is in .*checkpoints. Run the same command again to resume."
     )
     before = signal.getsignal(number)
     with pytest.raises(TrainingInterrupted, match=message) as raised:
@@ -321,7 +321,7 @@ def test_looking_at_dev_more_often_does_not_change_the_weights(tmp_path: Path) -
 def test_other_data_are_refused(tmp_path: Path) -> None:
     make_loop(tmp_path).run()
     before = remains(tmp_path)
-    with pytest.raises(CheckpointError, match="was trained on other data than those given now"):
+    with pytest.raises(CheckpointError, match="checkpoint of update 20 was trained on other data"):
         make_loop(tmp_path, fingerprint="other").run()
     assert remains(tmp_path) == before
 

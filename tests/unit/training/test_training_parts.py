@@ -15,10 +15,10 @@ from trdec.configuration.sections import OptimiserConfiguration, ScheduleConfigu
 from trdec.errors import CheckpointError, TrainingError
 from trdec.model.weights import average, read_tensors, set_weights, weights_of, write_tensors
 from trdec.training.checkpoint import BestWeights
-from trdec.training.device import choose_device
 from trdec.training.loop import Stream
 from trdec.training.metrics import Kinds, measure_dev
 from trdec.training.optimiser import EarlyStopping, Optimiser, make_schedule
+from trdec.training.trainer import choose_device
 
 
 def rates(updates: range, rate: float, **keys: object) -> list[float]:
@@ -127,7 +127,7 @@ def test_adam_is_the_papers() -> None:
 
 def test_the_optimiser_refuses_anothers_moments() -> None:
     optimiser = Optimiser(TinyModel().named_parameters(), OptimiserConfiguration())
-    with pytest.raises(CheckpointError, match=r"the optimiser has no step.other: it belongs to another model."):
+    with pytest.raises(CheckpointError, match=r"no parameter for step.other"):
         optimiser.restore({"step.other": torch.zeros(())})
 
 
@@ -212,11 +212,11 @@ def test_tied_weights_are_written_once_and_stay_tied(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda weights: weights.pop("output.bias"), r"file: has no weights 'output.bias', which the model needs"),
-        (lambda weights: weights.update(new=torch.zeros(1)), r"file: holds 'new', which the model does not have"),
+        (lambda weights: weights.pop("output.bias"), r"file: .*'output.bias' is missing"),
+        (lambda weights: weights.update(new=torch.zeros(1)), r"file: the model has no 'new'"),
         (
             lambda weights: weights.update({"output.bias": torch.zeros(3)}),
-            r"file: expected output.bias of shape \(7,\), found \(3,\): it is another model's.",
+            r"file: expected output.bias of shape \(7,\), found \(3,\)",
         ),
     ],
 )
@@ -235,7 +235,7 @@ def test_files_of_weights_are_checked(tmp_path: Path) -> None:
     raw = bytearray(path.read_bytes())
     raw[-1] ^= 1
     path.write_bytes(raw)
-    with pytest.raises(CheckpointError, match=r"w.safetensors: its checksum is not the one recorded"):
+    with pytest.raises(CheckpointError, match=r"w.safetensors: .*checksum is not the one recorded"):
         read_tensors(path, digest)
     path.write_text("a text")
     with pytest.raises(CheckpointError, match=r"w.safetensors: expected a safetensors file, found something else"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +14,7 @@ from trdec.corpora.toy.english import HEAD_CHILD, Phrase, Word
 from trdec.corpora.toy.grammar import meanings
 from trdec.corpora.toy.meaning import Meaning
 from trdec.errors import FileError, UsageError
+from trdec.files import checksum_of_text
 from trdec.trees import brackets
 from trdec.trees.tree import Nonterminal, Terminal
 
@@ -152,7 +152,7 @@ def distinct(stream: Iterable[ToySentence]) -> Iterator[ToySentence]:
 
 
 def _digest(text: str) -> int:
-    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
+    return int(checksum_of_text(text)[:16], 16)
 
 
 def write_corpus(directory: Path, sentences: int, seed: int) -> None:

@@ -1,0 +1,136 @@
+"""Files are written whole or not at all, locked by one process at a time, and known by their content."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from trdec.errors import FileError, TrainingError
+from trdec.files import (
+    checksum,
+    checksum_of_text,
+    count_lines,
+    locked,
+    remove_folder,
+    remove_leftovers,
+    replacing_file,
+    replacing_folder,
+    writing,
+)
+
+
+def test_a_file_is_replaced_only_when_the_block_ends_well(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    with pytest.raises(KeyError), writing(path) as stream:
+        stream.write("new")
+        raise KeyError
+    with pytest.raises(KeyError), replacing_file(path) as temporary:
+        temporary.write_text("new")
+        raise KeyError
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
+    with writing(path) as stream:
+        stream.write("new")
+        stream.flush()
+        assert path.read_text() == "old"
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["new"]
+
+
+@pytest.mark.parametrize("durable", [False, True])
+def test_a_folder_is_replaced_only_when_the_block_ends_well(tmp_path: Path, durable: bool) -> None:
+    path = tmp_path / "folder"
+    for content, fails in (("old", False), ("new", True), ("new", False)):
+        try:
+            with replacing_folder(path, durable) as temporary:
+                (temporary / "inner").mkdir()
+                (temporary / "inner" / content).write_text(content)
+                if fails:
+                    raise KeyError
+        except KeyError:
+            content = "old"
+        assert [str(file.relative_to(tmp_path)) for file in tmp_path.rglob("*") if file.is_file()] == [
+            f"folder/inner/{content}"
+        ]
+    remove_folder(path)
+    remove_folder(path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_written_files_have_ordinary_permissions(tmp_path: Path) -> None:
+    (tmp_path / "plain").touch()
+    with replacing_file(tmp_path / "private") as temporary:
+        temporary.chmod(0o600)
+    assert (tmp_path / "private").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_what_a_killed_process_leaves_is_hidden_and_can_be_removed(tmp_path: Path) -> None:
+    script = """
+import os, signal, sys
+from pathlib import Path
+from trdec.files import replacing_file, replacing_folder
+folder = Path(sys.argv[1])
+with replacing_file(folder / "file") as file, replacing_folder(folder / "folder") as inner:
+    file.write_text("half")
+    (inner / "half").touch()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    killed = subprocess.run([sys.executable, "-c", script, tmp_path], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    (tmp_path / ".mine.tmp").touch()
+    assert len(list(tmp_path.iterdir())) == 3
+    assert all(path.name.startswith(".") for path in tmp_path.iterdir())
+    remove_leftovers(tmp_path, "file")
+    assert len(list(tmp_path.iterdir())) == 2
+    remove_leftovers(tmp_path)
+    remove_leftovers(tmp_path / "nowhere")
+    assert [path.name for path in tmp_path.iterdir()] == [".mine.tmp"]
+
+
+def test_a_lock_is_held_by_one_process_and_released_when_it_is_killed(tmp_path: Path) -> None:
+    script = """
+import sys, time
+from pathlib import Path
+from trdec.files import locked
+with locked(Path(sys.argv[1])):
+    print("locked", flush=True)
+    time.sleep(60)
+"""
+    path = tmp_path / "lock"
+    holder = subprocess.Popen([sys.executable, "-c", script, path], stdout=subprocess.PIPE)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == b"locked\n"
+    with pytest.raises(TrainingError, match="busy"), locked(path, TrainingError("busy")):
+        pass
+    os.kill(holder.pid, signal.SIGKILL)
+    with locked(path):  # waits
+        assert holder.wait() == -signal.SIGKILL
+    holder.stdout.close()
+    with locked(path, TrainingError("busy")):
+        pass
+
+
+def test_checksums_are_sha256_and_lines_are_counted(tmp_path: Path) -> None:
+    for text, lines in (("", 0), ("a", 1), ("a\n", 1), ("a\nß\r\n\nb", 4)):
+        (tmp_path / "file").write_bytes(text.encode())
+        assert checksum(tmp_path / "file") == checksum_of_text(text) == hashlib.sha256(text.encode()).hexdigest()
+        assert count_lines(tmp_path / "file") == lines
+    for read in (checksum, count_lines):
+        with pytest.raises(FileError, match="missing: cannot be read: No such file"):
+            read(tmp_path / "missing")
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with (
+        pytest.raises(FileError, match=r"nowhere/file: cannot be written: No such file"),
+        writing(tmp_path / "nowhere" / "file"),
+    ):
+        pass
+    (tmp_path / "file").touch()
+    with pytest.raises(FileError, match=r"file/lock: cannot be written"), locked(tmp_path / "file" / "lock"):
+        pass
