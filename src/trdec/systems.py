@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from trdec.targets.derivation import DerivationTarget
 from trdec.targets.sequence import CcgTarget, LinTarget, Seq2SeqTarget
+from trdec.targets.target import Target
 from trdec.trees.transforms import Transform, null_labels, strip_tags
 from trdec.trees.tree import Nonterminal
 
@@ -37,7 +38,7 @@ class System:
     """One way to translate. With several treebanks, each sentence is trained on once in each."""
 
     treebanks: tuple[Treebank, ...]
-    target: type[DerivationTarget | Seq2SeqTarget | CcgTarget | LinTarget]
+    target: type[Target[Any]]
     decoder: Literal["tree", "sequence"]
 
 

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trdec.configuration.sections import check_kind
-from trdec.data.notation import AnyTarget, notation_of
 from trdec.data.store import AGAIN, read_description, write_description
 from trdec.errors import StoredDataError, SubwordError, TrdecError, UnknownActionError, UsageError
 from trdec.systems import SYSTEMS, System, Treebank
 from trdec.targets.actions import EmitWord
-from trdec.targets.target import ActionTable, replay
+from trdec.targets.target import ActionTable, Target, replay
 from trdec.text import UNKNOWN, Side, Subwords
 from trdec.trees.transforms import TRANSFORMS, desegment, segment
 from trdec.trees.tree import Nonterminal, words
@@ -53,7 +52,7 @@ class Codec:
         transforms: Sequence[str],
         source_side: Side,
         target_side: Side,
-        target: AnyTarget,
+        target: Target[Any],
         trees: Sequence[str] = (),
     ) -> None:
         self.system_name = system_name
@@ -127,8 +126,7 @@ class Codec:
         directory.mkdir(parents=True, exist_ok=True)
         self.source_side.subwords.save(directory / SOURCE_MODEL)
         self.target_side.subwords.save(directory / TARGET_MODEL)
-        notation = notation_of(self.system.target)
-        notation.save(self.target, directory / notation.file_name)
+        self.target.save(directory / self.target.file_name)
         description: dict[str, Any] = {
             "system": self.system_name,
             "transforms": self.transforms,
@@ -153,8 +151,7 @@ class Codec:
             treebanks_of(system_called(system_name), transforms, trees)
             source = Side(Subwords.load(directory / SOURCE_MODEL), languages[0])
             target_side = Side(Subwords.load(directory / TARGET_MODEL), languages[1])
-            notation = notation_of(target_class)
-            target = notation.load(directory / notation.file_name, target_side.subwords.pieces)
+            target = target_class.load(directory / target_class.file_name, target_side.subwords.pieces)
         except (KeyError, TypeError) as error:
             raise StoredDataError(f"{directory / CODEC_DESCRIPTION}: lacks or mistakes {error}. {AGAIN}") from error
         except SubwordError as error:

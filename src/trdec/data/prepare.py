@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from trdec.configuration.sections import DataConfiguration, FilterConfiguration, SubwordConfiguration
 from trdec.data.codec import Codec, system_called, treebanks_of
 from trdec.data.corpus import NO_FILTERS, Corpus, RawPair, Reader, count_lines, inspect
-from trdec.data.notation import notation_of
 from trdec.data.report import Report, SplitReport
 from trdec.data.store import AGAIN, Prepared, PreparedWriter, read_description, write_description
 from trdec.data.workers import CountUnits, Encode, ordered_map, shards
@@ -240,13 +239,13 @@ class _Maker:
         return Reader(corpus, self._treebanks, source, target, filters)
 
     def _codec(self, reader: Reader, repeated: NDArray[np.bool_]) -> Codec:
-        notation = notation_of(self._system.target)
+        family = self._system.target
         counts: Counter[Any] = Counter()
         pairs = self._shards("counting rules", self._train, repeated)
-        for counted in ordered_map(CountUnits(reader, notation), pairs, self._workers):
+        for counted in ordered_map(CountUnits(reader, family), pairs, self._workers):
             counts.update(counted)
         vocabulary = reader.target_side.subwords.pieces
-        target = notation.target(counts, self._configuration.min_rule_count, vocabulary)
+        target = family.from_counts(counts, vocabulary, self._configuration.min_rule_count)
         transforms, trees = self._configuration.transforms, self._configuration.trees
         return Codec(self._system_name, transforms, reader.source_side, reader.target_side, target, trees)
 
