@@ -100,10 +100,9 @@ def load(folder: Path, name: str, hidden_size: int, times: int = 1) -> Work:
         torch.tensor([kind in ("word", "eop") for kind in table.kinds]),
     )
     torch.manual_seed(1)
-    configuration = ModelConfiguration(
-        decoder="sequence" if name == "seq2seq" else "tree", embedding_size=hidden_size, hidden_size=hidden_size
-    )
-    model = TranslationModel[Any](configuration, inventory).eval()
+    configuration = ModelConfiguration(embedding_size=hidden_size, hidden_size=hidden_size)
+    decoder = "sequence" if name == "seq2seq" else "tree"
+    model = TranslationModel[Any](configuration, inventory, decoder=decoder).eval()
     # Each rule is a kind of its own, so that the shape of the tree is the reference's.
     names = [str(action) if isinstance(action, ApplyRule) else type(action).__name__ for action in table.actions]
     numbers_of_kinds = {name: number for number, name in enumerate(dict.fromkeys(names))}

@@ -88,6 +88,7 @@ def random_pairs(count: int = 2000, length: int | None = None) -> Pairs:
 class Load:
     """Everything a system trains on."""
 
+    decoder: str
     inventory: Inventory
     sources: list[list[int]]
     steps: list[NDArray[np.int32]]  # T 3 each: action, symbol, parent
@@ -112,7 +113,7 @@ def load(pairs: Pairs, decoder: str) -> Load:
         torch.tensor([kind in ("word", "eop") for kind in table.kinds]),
     )
     steps = [table.numbers(replay(target, target.linearise(tree))) for tree in trees]
-    return Load(inventory, pairs.sources, steps, torch.tensor([kind == "word" for kind in table.kinds]))
+    return Load(decoder, inventory, pairs.sources, steps, torch.tensor([kind == "word" for kind in table.kinds]))
 
 
 def batches(work: Load, budget: int, seed: int) -> Iterator[Batch]:
@@ -161,7 +162,7 @@ def train(model: TranslationModel[Any], optimiser: torch.optim.Optimizer, batch:
 def measure(work: Load, configuration: ModelConfiguration, budget: int, seconds: float) -> dict[str, object]:
     """The speed of updates on batches of this size."""
     torch.manual_seed(1)
-    model = TranslationModel[Any](configuration, work.inventory)
+    model = TranslationModel[Any](configuration, work.inventory, decoder=work.decoder)
     optimiser = torch.optim.Adam(model.parameters(), lr=0.001, fused=True)
     stream = batches(work, budget, seed=3)
     train(model, optimiser, next(stream))
@@ -180,7 +181,7 @@ def measure(work: Load, configuration: ModelConfiguration, budget: int, seconds:
     rate = sum(rates) / len(rates)
     scaled = subwords / processor / rate * REFERENCE_RATE
     return {
-        "decoder": configuration.decoder,
+        "decoder": work.decoder,
         "readout": configuration.readout,
         "steps_per_batch": budget,
         "sentences_per_batch": round(sentences / updates, 1),
@@ -195,21 +196,21 @@ def measure(work: Load, configuration: ModelConfiguration, budget: int, seconds:
         "read_gb_per_second": round(read_rate(), 1),
         "subwords_per_gflop": round(subwords / processor / rate, 3),
         "subwords_per_second_at_140_gflops": round(scaled, 1),
-        "goal_at_140_gflops": GOALS.get((configuration.decoder, budget <= 800)),
+        "goal_at_140_gflops": GOALS.get((work.decoder, budget <= 800)),
         "microseconds_per_action_cpu": round(processor / actions * 1e6, 1),
         "peak_memory_gb": round(peak_memory(), 2),
     }
 
 
-def growth(configuration: ModelConfiguration, seconds: float) -> Iterator[dict[str, object]]:
+def growth(decoder: str, configuration: ModelConfiguration, seconds: float) -> Iterator[dict[str, object]]:
     """The cost of an action in longer sentences, 16 in a batch, and in a larger corpus."""
     shortest = 8
     for times in (1, 2, 4, 8):
-        work = load(random_pairs(64, shortest * times), configuration.decoder)
+        work = load(random_pairs(64, shortest * times), decoder)
         budget = 16 * max(len(steps) + len(source) for steps, source in zip(work.steps, work.sources, strict=True))
         yield {"sentence_length": f"{times} x {shortest} words", **measure(work, configuration, budget, seconds)}
     for count in (500, 5000):
-        work = load(random_pairs(count), configuration.decoder)
+        work = load(random_pairs(count), decoder)
         yield {"corpus": f"{count} sentences", **measure(work, configuration, 3200, seconds)}
 
 
@@ -226,19 +227,16 @@ def main() -> None:
     arguments = parser.parse_args()
     keep_freed_memory()
     torch.set_num_threads(arguments.threads)
-    configurations = [
-        ModelConfiguration(decoder=decoder, readout=arguments.readout, attention=arguments.attention)
-        for decoder in arguments.decoder
-    ]
+    configuration = ModelConfiguration(readout=arguments.readout, attention=arguments.attention)
     if arguments.growth:
-        for configuration in configurations:
-            for result in growth(configuration, arguments.seconds):
+        for decoder in arguments.decoder:
+            for result in growth(decoder, configuration, arguments.seconds):
                 print(json.dumps(result), flush=True)
         return
     pairs = random_pairs() if arguments.data is None else pairs_from(arguments.data)
-    for configuration in configurations:
-        work = load(pairs, configuration.decoder)
-        for budget in arguments.steps_per_batch or DEFAULT_SIZES[configuration.decoder]:
+    for decoder in arguments.decoder:
+        work = load(pairs, decoder)
+        for budget in arguments.steps_per_batch or DEFAULT_SIZES[decoder]:
             print(json.dumps(measure(work, configuration, budget, arguments.seconds)), flush=True)
 
 

@@ -18,10 +18,8 @@ decoders = pytest.mark.parametrize("decoder", ["tree", "sequence"])
 def make_model(decoder: str) -> TranslationModel:
     torch.manual_seed(2)
     inventory = tree_inventory() if decoder == "tree" else sequence_inventory()
-    configuration = ModelConfiguration(
-        decoder=decoder, embedding_size=3, hidden_size=4, readout="released", initialisation_range=0.8
-    )
-    return TranslationModel(configuration, inventory).double().eval()
+    configuration = ModelConfiguration(embedding_size=3, hidden_size=4, readout="released", initialisation_range=0.8)
+    return TranslationModel(configuration, inventory, decoder=decoder).double().eval()
 
 
 def first_step(model: TranslationModel, symbols: torch.Tensor) -> torch.Tensor:

@@ -37,10 +37,11 @@ dropouts = pytest.mark.parametrize("dropout", DROPOUTS, ids=["no dropout", "drop
 def make_model(kind: dict[str, object], dropout: DropoutConfiguration = DROPOUTS[0], seed: int = 1) -> TranslationModel:
     torch.manual_seed(seed)
     inventory = tree_inventory() if kind["decoder"] == "tree" else sequence_inventory()
+    keys = {key: value for key, value in kind.items() if key != "decoder"}
     configuration = ModelConfiguration(
-        embedding_size=3, hidden_size=4, initialisation_range=0.7, dropout=dropout, **kind
+        embedding_size=3, hidden_size=4, initialisation_range=0.7, dropout=dropout, **keys
     )
-    return TranslationModel(configuration, inventory).double()
+    return TranslationModel(configuration, inventory, decoder=kind["decoder"]).double()
 
 
 def stepped_features(model: TranslationModel, memory: Memory, batch: Batch, dropout: DecoderDropout) -> Tensor:

@@ -34,13 +34,13 @@ def make_model(folder: Path, system: str, updates: int = 0, sentences: int = 8) 
     torch.set_num_threads(1)
     data = toy_data(folder / "toy")
     directory = folder / system
-    network = ModelConfiguration(
-        decoder=SYSTEMS[system].decoder, embedding_size=32, hidden_size=48, initialisation_range=0.2
-    )
+    network = ModelConfiguration(embedding_size=32, hidden_size=48, initialisation_range=0.2)
     configuration = Configuration(system=system, output=directory, data=data, model=network)
-    preparation = prepare(data, system, directory / "data")
+    preparation = prepare(data, SYSTEMS[system], directory / "data")
     torch.manual_seed(1)
-    model: TranslationModel[Any] = TranslationModel(network, preparation.codec.inventory())
+    model: TranslationModel[Any] = TranslationModel(
+        network, preparation.codec.inventory(), decoder=SYSTEMS[system].decoder
+    )
     optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
     wanted = [n for n in range(len(preparation.train)) if preparation.train.sentences[n] < sentences]
     batch = collate([preparation.train[number] for number in wanted])

@@ -20,10 +20,10 @@ from trdec.configuration.sections import CorpusConfiguration, FilterConfiguratio
 from trdec.data.report import LeftOut, Reason
 from trdec.errors import FileError, MisalignedTreeError, Place, TextFormatError, UsageError
 from trdec.files import Line, read_lines
-from trdec.systems import ANNOTATIONS, CONSTITUENCY, DEPENDENCY, SUPERTAGS, Treebank
+from trdec.systems import ANNOTATIONS, CONSTITUENCY, DEPENDENCY, SUPERTAGS, System
 from trdec.text import Side
 from trdec.trees import supertags, treebank
-from trdec.trees.own_builders import builder_called
+from trdec.trees.by_name import builder_called
 from trdec.trees.tree import Entry
 
 _BLOCK = 1 << 20
@@ -57,22 +57,22 @@ class FileFacts:
 
 
 class Corpus:
-    """The files of a corpus that a system's treebanks need."""
+    """The files of a corpus that trees of these kinds need."""
 
-    def __init__(self, name: str, files: CorpusConfiguration, treebanks: Iterable[Treebank]) -> None:
+    def __init__(self, name: str, files: CorpusConfiguration, kinds: Iterable[str]) -> None:
         self.name = name
         self.source = files.source
         self.target = files.target
         self.annotations: dict[str, Path] = {}
-        for bank in treebanks:
-            if bank.kind in ANNOTATIONS:
-                path: Path | None = getattr(files, bank.kind)
+        for kind in kinds:
+            if kind in ANNOTATIONS:
+                path: Path | None = getattr(files, kind)
                 if path is None:
                     raise UsageError(
-                        f"the system learns {bank.kind} trees, but data.{name} names no file of them. "
-                        f"Give it as data.{name}.{bank.kind}, or choose another system."
+                        f"the system learns {kind} trees, but data.{name} names no file of them. "
+                        f"Give it as data.{name}.{kind}, or choose another system."
                     )
-                self.annotations[bank.kind] = path
+                self.annotations[kind] = path
 
     def inspect(self) -> dict[str, FileFacts]:
         """The facts of each file by its role; TextFormatError if source and target are not of one length."""
@@ -210,7 +210,7 @@ class Reader:
     """Reads the pairs of one corpus: what a system is trained on, or why it is not."""
 
     corpus: Corpus
-    treebanks: tuple[Treebank, ...]
+    system: System
     source_side: Side
     target_side: Side
     filters: FilterConfiguration
@@ -236,17 +236,14 @@ class Reader:
         return found
 
     def trees(self, pair: RawPair, target: Sequence[str]) -> Iterator[Entry | LeftOut]:
-        """For each treebank, the tree over the target words, in the text's spelling and transformed."""
-        read: dict[str, Entry | LeftOut] = {}
-        for source in self.treebanks:
-            if source.kind not in read:
-                read[source.kind] = self._entry(source.kind, pair, list(target))
-            found = read[source.kind]
+        """For each kind of tree, the tree over the target words, in the text's spelling and transformed."""
+        for kind in self.system.trees:
+            found = self._entry(kind, pair, list(target))
             if isinstance(found, LeftOut):
                 yield found
             else:
                 assert found.tree is not None
-                yield Entry(found.place, source.transform(found.tree), was_projective=found.was_projective)
+                yield Entry(found.place, self.system.transform(found.tree), was_projective=found.was_projective)
 
     def _entry(self, kind: str, pair: RawPair, target: list[str]) -> Entry | LeftOut:
         """The tree of this kind over the words, as the file or the builder has it."""

@@ -24,27 +24,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trdec.configuration.sections import DataConfiguration, FilterConfiguration, SubwordConfiguration
-from trdec.data.codec import Codec, system_called, treebanks_of
+from trdec.data.codec import Codec
 from trdec.data.corpus import NO_FILTERS, Corpus, RawPair, Reader, count_lines, inspect
 from trdec.data.report import Report, SplitReport
 from trdec.data.store import AGAIN, Prepared, PreparedWriter, read_description, write_description
 from trdec.data.workers import CountUnits, Encode, ordered_map, shards
 from trdec.errors import FileError, NoExamplesError, StoredDataError, SubwordError
+from trdec.extensions import extension_file
 from trdec.files import read_lines
-from trdec.systems import Treebank
+from trdec.systems import System
 from trdec.text import Side, Subwords, word_splitter
-from trdec.trees.own_builders import is_own, own_file
 
 
-def inputs(
-    configuration: DataConfiguration, system_name: str, treebanks: tuple[Treebank, ...], corpora: tuple[Corpus, ...]
-) -> dict[str, Any]:
+def inputs(configuration: DataConfiguration, system: System, corpora: tuple[Corpus, ...]) -> dict[str, Any]:
     """Everything that prepared data depends on, by name."""
     found: dict[str, Any] = {
-        "system": system_name,
-        "treebanks": [
-            [treebank.kind, *(transform.__name__ for transform in treebank.transforms)] for treebank in treebanks
-        ],
+        **system.model_dump(mode="json"),
         "source_language": configuration.source_language,
         "target_language": configuration.target_language,
         "source_subwords": _subwords(configuration.source_subwords),
@@ -52,10 +47,10 @@ def inputs(
         "filters": configuration.filters.model_dump(mode="json"),
         "min_rule_count": configuration.min_rule_count,
     }
-    for treebank in treebanks:
-        # What the function's own file imports is not looked into.
-        if is_own(treebank.kind) and (file := own_file(treebank.kind)):
-            found[treebank.kind] = inspect(file).digest
+    for name in system.extensions:
+        # What the extension's own file imports is not looked into.
+        if file := extension_file(name):
+            found[name] = inspect(file).digest
     for corpus in corpora:
         for role, facts in corpus.inspect().items():
             found[f"{corpus.name}.{role}"] = facts.digest
@@ -123,7 +118,7 @@ class Preparation:
 
 def prepare(
     configuration: DataConfiguration,
-    system_name: str,
+    system: System,
     directory: Path,
     workers: int = 1,
     progress: PreparationProgress | None = None,
@@ -132,7 +127,7 @@ def prepare(
 
     The result is the same, byte for byte, for any number of workers.
     """
-    train, dev, inputs = _inputs(configuration, system_name)
+    train, dev, inputs = _inputs(configuration, system)
     with _locked(directory.parent):
         ready = _reusable(directory, inputs)
         if ready is not None:
@@ -142,7 +137,7 @@ def prepare(
         shutil.rmtree(unfinished, ignore_errors=True)  # what a killed run left
         try:
             unfinished.mkdir()
-            _Maker(configuration, system_name, train, dev, workers, progress or _silent).make(unfinished)
+            _Maker(configuration, system, train, dev, workers, progress or _silent).make(unfinished)
             content = {"fingerprint": fingerprint_of_inputs(inputs), "inputs": inputs}
             write_description(unfinished / PREPARATION_DESCRIPTION, PREPARATION_FORMAT, PREPARATION_VERSION, content)
             _replace(unfinished, directory)
@@ -153,24 +148,23 @@ def prepare(
         return Preparation.open(directory)
 
 
-def changed_inputs(configuration: DataConfiguration, system_name: str, directory: Path) -> list[str]:
+def changed_inputs(configuration: DataConfiguration, system: System, directory: Path) -> list[str]:
     """What is not as it was when the preparation in the directory was made; nothing if there is none to ask."""
     try:
         found = read_description(directory / PREPARATION_DESCRIPTION, PREPARATION_FORMAT, PREPARATION_VERSION)
     except StoredDataError:  # missing or damaged: it will be made again
         return []
-    _, _, inputs = _inputs(configuration, system_name)
+    _, _, inputs = _inputs(configuration, system)
     if found.get("fingerprint") == fingerprint_of_inputs(inputs):
         return []
     return changed(found.get("inputs", {}), inputs)
 
 
-def _inputs(configuration: DataConfiguration, system_name: str) -> tuple[Corpus, Corpus, dict[str, Any]]:
+def _inputs(configuration: DataConfiguration, system: System) -> tuple[Corpus, Corpus, dict[str, Any]]:
     """Train, dev, and all that their preparation depends on."""
-    treebanks = treebanks_of(system_called(system_name), configuration.transforms, configuration.trees)
-    train = Corpus("train", configuration.train, treebanks)
-    dev = Corpus("dev", configuration.dev, treebanks)
-    return train, dev, inputs(configuration, system_name, treebanks, (train, dev))
+    train = Corpus("train", configuration.train, system.trees)
+    dev = Corpus("dev", configuration.dev, system.trees)
+    return train, dev, inputs(configuration, system, (train, dev))
 
 
 class _Maker:
@@ -179,16 +173,14 @@ class _Maker:
     def __init__(
         self,
         configuration: DataConfiguration,
-        system_name: str,
+        system: System,
         train: Corpus,
         dev: Corpus,
         workers: int,
         progress: PreparationProgress,
     ) -> None:
         self._configuration = configuration
-        self._system_name = system_name
-        self._system = system_called(system_name)
-        self._treebanks = treebanks_of(self._system, configuration.transforms, configuration.trees)
+        self._system = system
         self._train = train
         self._dev = dev
         self._workers = workers
@@ -236,18 +228,17 @@ class _Maker:
             raise SubwordError(f"{text}: {error} (data.{name}_subwords.size)") from error
 
     def _reader(self, corpus: Corpus, source: Side, target: Side, filters: FilterConfiguration) -> Reader:
-        return Reader(corpus, self._treebanks, source, target, filters)
+        return Reader(corpus, self._system, source, target, filters)
 
     def _codec(self, reader: Reader, repeated: NDArray[np.bool_]) -> Codec:
-        family = self._system.target
+        family = self._system.target_class
         counts: Counter[Any] = Counter()
         pairs = self._shards("counting rules", self._train, repeated)
         for counted in ordered_map(CountUnits(reader, family), pairs, self._workers):
             counts.update(counted)
         vocabulary = reader.target_side.subwords.pieces
         target = family.from_counts(counts, vocabulary, self._configuration.min_rule_count)
-        transforms, trees = self._configuration.transforms, self._configuration.trees
-        return Codec(self._system_name, transforms, reader.source_side, reader.target_side, target, trees)
+        return Codec(self._system, reader.source_side, reader.target_side, target)
 
     def _encode(self, reader: Reader, codec: Codec, repeated: NDArray[np.bool_], directory: Path) -> SplitReport:
         report = SplitReport()

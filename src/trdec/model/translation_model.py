@@ -37,12 +37,19 @@ class Loss:
 class TranslationModel(nn.Module, Generic[State]):
     """log p(action | source, actions before): what training, search and scoring know of the network."""
 
-    def __init__(self, configuration: ModelConfiguration, inventory: Inventory) -> None:
+    def __init__(
+        self,
+        configuration: ModelConfiguration,
+        inventory: Inventory,
+        encoder: str = "lstm",  # noqa: ARG002
+        decoder: str = "tree",
+    ) -> None:
         super().__init__()
         self.configuration = configuration
+        self.decoder_name = decoder
         self.num_actions = inventory.num_actions
         self.encoder = Encoder(configuration, inventory.source_size)
-        self.decoder: Any = DECODERS[configuration.decoder](configuration, inventory)
+        self.decoder: Any = DECODERS[decoder](configuration, inventory)
         self.softmax = ActionSoftmax(inventory)
         if configuration.tie_embeddings:
             self.register_parameter("output_weight", None)
@@ -106,7 +113,7 @@ class TranslationModel(nn.Module, Generic[State]):
         versions = tuple((p.data_ptr(), p._version) for p in self.parameters())
         if self._stepper is None or self._stepper[0] != versions:
             columns = self.softmax.spaced_columns(self._output_weight())
-            self._stepper = (versions, STEPPERS[self.configuration.decoder](self.decoder, columns))
+            self._stepper = (versions, STEPPERS[self.decoder_name](self.decoder, columns))
         return self._stepper[1]
 
     def _output_weight(self) -> Tensor:

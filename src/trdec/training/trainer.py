@@ -23,7 +23,7 @@ from typing import Any
 
 import torch
 
-from trdec.configuration import CONFIGURATION_FILE, Configuration, check_unchanged, load_configuration
+from trdec.configuration import CONFIGURATION_FILE, Configuration, check_unchanged, load_saved_configuration
 from trdec.data.batch import Batcher
 from trdec.data.codec import Codec
 from trdec.data.prepare import PREPARATION_DESCRIPTION, Preparation, PreparationProgress, changed_inputs, prepare
@@ -70,7 +70,9 @@ def train(
         if not _same_files(directory / "data" / "codec", directory / "codec"):
             preparation.codec.save(directory / "codec")
         torch.manual_seed(configuration.seed)
-        model: TranslationModel[Any] = TranslationModel(configuration.model, preparation.codec.inventory()).to(device)
+        model: TranslationModel[Any] = TranslationModel(
+            configuration.model, preparation.codec.inventory(), system.encoder, system.decoder
+        ).to(device)
         observer.note(f"{sum(weight.numel() for weight in model.parameters()):,} weights on {device.type}")
         loop = Loop(
             model,
@@ -91,7 +93,7 @@ def _check_same_training(configuration: Configuration, directory: Path) -> None:
             f"{directory / CONFIGURATION_FILE}: expected the configuration of the training in this directory, found "
             "nothing, so this training cannot be resumed. Put the file back, or choose another output."
         )
-    check_unchanged(load_configuration(directory / CONFIGURATION_FILE), configuration, directory / CONFIGURATION_FILE)
+    check_unchanged(load_saved_configuration(directory), configuration, directory / CONFIGURATION_FILE)
     if changed := changed_inputs(configuration.located_data, configuration.system, directory / "data"):
         raise TrainingError(
             f"{directory}: the training in this directory was begun with other data: {', '.join(changed)} changed. "

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import torch
 
-from trdec.configuration import CONFIGURATION_FILE, load_configuration
+from trdec.configuration import CONFIGURATION_FILE, load_saved_configuration
 from trdec.data.codec import Codec
 from trdec.errors import CheckpointError, ConfigError, FileError, ModelError, StoredDataError, UsageError
 from trdec.model.translation_model import TranslationModel
@@ -208,9 +208,11 @@ def load_model(path: Path, device: str = "cpu") -> tuple[Codec, TranslationModel
         if not needed.exists():
             raise ModelError(f"{path}: has no {needed.name}, so it is not the directory of a trained model. {_MAKE}")
     try:
-        configuration = load_configuration(path / CONFIGURATION_FILE)
+        configuration = load_saved_configuration(path)
         codec = Codec.load(path / "codec")
-        model: TranslationModel[Any] = TranslationModel(configuration.model, codec.inventory())
+        model: TranslationModel[Any] = TranslationModel(
+            configuration.model, codec.inventory(), configuration.system.encoder, configuration.system.decoder
+        )
         set_weights(model, read_tensors(weights), weights)
     except (ConfigError, StoredDataError, CheckpointError, FileError) as error:
         raise ModelError(

@@ -15,11 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from support.toy_corpora import configuration, files
+from support.toy_corpora import changed_system, configuration, files
 from trdec.configuration.sections import DataConfiguration, FilterConfiguration, SubwordConfiguration
 from trdec.data.prepare import Preparation, prepare
 from trdec.data.workers import ordered_map
-from trdec.errors import FileError, StoredDataError, SubwordError, TreeShapeError, UsageError, WorkerError
+from trdec.errors import FileError, StoredDataError, SubwordError, TreeShapeError, WorkerError
+from trdec.systems import SYSTEMS
 from trdec.text import Subwords
 
 
@@ -41,13 +42,13 @@ def folder(toy: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("system", ["trdec-binary", "trdec-dep"])
 def test_the_result_is_the_same_for_any_number_of_workers(system: str, toy: Path, tmp_path: Path) -> None:
-    prepare(configuration(toy), system, tmp_path / "one" / "data", workers=1)
-    prepare(configuration(toy), system, tmp_path / "two" / "data", workers=2)
+    prepare(configuration(toy), SYSTEMS[system], tmp_path / "one" / "data", workers=1)
+    prepare(configuration(toy), SYSTEMS[system], tmp_path / "two" / "data", workers=2)
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
 
 def test_examples_are_what_the_codec_encodes(toy: Path, tmp_path: Path) -> None:
-    made = prepare(configuration(toy), "trdec-binary", tmp_path / "data")
+    made = prepare(configuration(toy), SYSTEMS["trdec-binary"], tmp_path / "data")
     lines = (toy / "train.vel").read_text().splitlines()
     targets = (toy / "train.en").read_text().splitlines()
     assert len(made.train) == 2 * len(lines)
@@ -62,14 +63,14 @@ def test_examples_are_what_the_codec_encodes(toy: Path, tmp_path: Path) -> None:
 
 def test_a_rerun_uses_what_there_is(folder: Path, tmp_path: Path) -> None:
     data = tmp_path / "data"
-    first = prepare(configuration(folder), "trdec-binary", data)
+    first = prepare(configuration(folder), SYSTEMS["trdec-binary"], data)
     before, was = contents(data), identity(data)
-    again = prepare(configuration(folder), "trdec-binary", data)
+    again = prepare(configuration(folder), SYSTEMS["trdec-binary"], data)
     assert (identity(data), contents(data)) == (was, before)
     assert again.report == first.report
     moved = folder.rename(tmp_path / "moved")
     os.utime(moved / "train.en")
-    prepare(configuration(moved), "trdec-binary", data)
+    prepare(configuration(moved), SYSTEMS["trdec-binary"], data)
     assert identity(data) == was
 
 
@@ -78,7 +79,6 @@ def test_a_rerun_uses_what_there_is(folder: Path, tmp_path: Path) -> None:
     [
         ({"min_rule_count": 2}, "min_rule_count"),
         ({"filters": FilterConfiguration(max_ratio=5)}, "filters"),
-        ({"transforms": ("wrap-words",)}, "treebanks"),
         ({"target_subwords": SubwordConfiguration(size=80)}, "target_subwords"),
         ({"target_language": "en"}, "target_language"),
     ],
@@ -87,31 +87,38 @@ def test_another_configuration_is_prepared_again(
     changes: dict[str, object], name: str, toy: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     small = {"train": files(toy, "dev")}
-    prepare(configuration(toy, **small), "trdec-binary", tmp_path / "data")
+    prepare(configuration(toy, **small), SYSTEMS["trdec-binary"], tmp_path / "data")
     was = identity(tmp_path / "data")
     with caplog.at_level(logging.WARNING):
-        prepare(configuration(toy, **small, **changes), "trdec-binary", tmp_path / "data")
+        prepare(configuration(toy, **small, **changes), SYSTEMS["trdec-binary"], tmp_path / "data")
     assert identity(tmp_path / "data") != was
     assert f"data: made again, because of changes in {name}" in caplog.text
 
 
 def test_a_changed_file_is_prepared_again(folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     data = configuration(folder, train=files(folder, "dev"))
-    prepare(data, "trdec-binary", tmp_path / "data")
+    prepare(data, SYSTEMS["trdec-binary"], tmp_path / "data")
     lines = (folder / "dev.vel").read_text().splitlines()
     stat = (folder / "dev.vel").stat()
     (folder / "dev.vel").write_text("\n".join([lines[1], lines[0], *lines[2:]]) + "\n")
     os.utime(folder / "dev.vel", ns=(stat.st_atime_ns, stat.st_mtime_ns))
     (folder / "dev.en.con").write_text("not needed by this system")
-    made = prepare(data, "trdec-binary", tmp_path / "data")
+    made = prepare(data, SYSTEMS["trdec-binary"], tmp_path / "data")
     assert "because of changes in dev.source, train.source" in caplog.text
     assert (made.train[0].source == made.codec.encode_source(lines[1])).all()
 
 
+def test_another_transform_is_prepared_again(toy: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    small = configuration(toy, train=files(toy, "dev"))
+    prepare(small, SYSTEMS["trdec-binary"], tmp_path / "data")
+    prepare(small, changed_system("trdec-binary", transforms="wrap-words"), tmp_path / "data")
+    assert "data: made again, because of changes in transforms" in caplog.text
+
+
 def test_another_system_is_prepared_again(toy: Path, tmp_path: Path) -> None:
-    prepare(configuration(toy), "seq2seq", tmp_path / "data")
-    made = prepare(configuration(toy), "trdec-binary", tmp_path / "data")
-    assert made.codec.system_name == "trdec-binary"
+    prepare(configuration(toy), SYSTEMS["seq2seq"], tmp_path / "data")
+    made = prepare(configuration(toy), SYSTEMS["trdec-binary"], tmp_path / "data")
+    assert made.codec.system == SYSTEMS["trdec-binary"]
     assert not (tmp_path / "data" / "codec" / "marks.txt").exists()
 
 
@@ -120,10 +127,10 @@ def test_damaged_data_are_prepared_again(
     name: str, toy: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     data = configuration(toy, train=files(toy, "dev"))
-    prepare(data, "seq2seq", tmp_path / "data")
+    prepare(data, SYSTEMS["seq2seq"], tmp_path / "data")
     before = contents(tmp_path / "data")
     (tmp_path / "data" / name).write_bytes(before[name][:-20])
-    prepare(data, "seq2seq", tmp_path / "data")
+    prepare(data, SYSTEMS["seq2seq"], tmp_path / "data")
     assert contents(tmp_path / "data") == before
     assert f"made again: {tmp_path}/data/{name}" in caplog.text
 
@@ -132,7 +139,7 @@ def test_a_directory_with_something_else_is_left_alone(toy: Path, tmp_path: Path
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "thesis.tex").write_text("mine")
     with pytest.raises(StoredDataError, match="data: expected prepared data or nothing, found something else"):
-        prepare(configuration(toy), "seq2seq", tmp_path / "data")
+        prepare(configuration(toy), SYSTEMS["seq2seq"], tmp_path / "data")
     assert (tmp_path / "data" / "thesis.tex").read_text() == "mine"
 
 
@@ -143,28 +150,29 @@ from pathlib import Path
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
 from support.toy_corpora import configuration
 from trdec.data.prepare import prepare
+from trdec.systems import SYSTEMS
 
 def kill(task, done, total):
     if task == "encoding train":
         os.kill(os.getpid(), signal.SIGKILL)
 
-prepare(configuration(Path({str(toy)!r})), "seq2seq", Path({str(tmp_path / "data")!r}), progress=kill)
+prepare(configuration(Path({str(toy)!r})), SYSTEMS["seq2seq"], Path({str(tmp_path / "data")!r}), progress=kill)
 """
     killed = subprocess.run([sys.executable, "-c", script], check=False)
     assert killed.returncode == -signal.SIGKILL
     assert not (tmp_path / "data").exists()
-    made = prepare(configuration(toy), "seq2seq", tmp_path / "data")
+    made = prepare(configuration(toy), SYSTEMS["seq2seq"], tmp_path / "data")
     assert len(made.train) == 600
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
 def test_an_error_leaves_what_was_there(folder: Path, tmp_path: Path) -> None:
     data = configuration(folder, train=files(folder, "dev"))
-    prepare(data, "trdec-con", tmp_path / "data")
+    prepare(data, SYSTEMS["trdec-con"], tmp_path / "data")
     before = contents(tmp_path / "data")
     (folder / "dev.en.con").write_text("(S x)\n")
     with pytest.raises(Exception, match=r"has 60 sentences, .*dev.en.con has 1"):
-        prepare(data, "trdec-con", tmp_path / "data")
+        prepare(data, SYSTEMS["trdec-con"], tmp_path / "data")
     assert contents(tmp_path / "data") == before
     assert not list(tmp_path.glob(".data*"))
 
@@ -173,14 +181,16 @@ def test_a_label_that_means_something_else_leaves_its_sentence_out(folder: Path,
     trees = (folder / "train.en.con").read_text().splitlines()
     trees[3] = trees[3].replace("(NP", "(pre+", 1)
     (folder / "train.en.con").write_text("\n".join(trees) + "\n")
-    made = prepare(configuration(folder), "trdec-con", tmp_path / "data")
+    made = prepare(configuration(folder), SYSTEMS["trdec-con"], tmp_path / "data")
     assert len(made.train) == 599
     assert "the label 'pre+' is kept for preterminals" in json.dumps(made.report.to_json())
 
 
 def test_progress_is_told(toy: Path, tmp_path: Path) -> None:
     told: dict[str, tuple[int, int]] = {}
-    prepare(configuration(toy), "lin", tmp_path / "data", progress=lambda task, *state: told.update({task: state}))
+    prepare(
+        configuration(toy), SYSTEMS["lin"], tmp_path / "data", progress=lambda task, *state: told.update({task: state})
+    )
     assert told == {
         "learning source subwords": (600, 600),
         "learning target subwords": (600, 600),
@@ -200,30 +210,25 @@ def test_subwords_are_learnt_from_a_part_of_a_large_corpus(
         if task == "learning source subwords":
             seen.append(done)
 
-    prepare(configuration(toy), "seq2seq", tmp_path / "data", progress=progress)
+    prepare(configuration(toy), SYSTEMS["seq2seq"], tmp_path / "data", progress=progress)
     assert seen == list(range(1, 600, 2))
-
-
-def test_an_unknown_system_is_refused(toy: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"expected a system, one of seq2seq, .*; found 'trdec'"):
-        prepare(configuration(toy), "trdec", tmp_path / "data")
 
 
 def test_too_many_subwords_for_the_text_are_refused(toy: Path, tmp_path: Path) -> None:
     data = configuration(toy, target_subwords=SubwordConfiguration(size=50_000))
     with pytest.raises(SubwordError, match=r"train.en: cannot learn 50000 bpe pieces .*\(data.target_subwords.size\)"):
-        prepare(data, "seq2seq", tmp_path / "data")
+        prepare(data, SYSTEMS["seq2seq"], tmp_path / "data")
 
 
 def test_trees_that_a_system_cannot_write_are_refused(toy: Path, tmp_path: Path) -> None:
     with pytest.raises(TreeShapeError, match=r"train.en.ccg, line 1: expected a flat tree of supertags"):
-        prepare(configuration(toy, transforms=("wrap-words",)), "ccg", tmp_path / "data")
+        prepare(configuration(toy), changed_system("ccg", transforms="wrap-words"), tmp_path / "data")
 
 
 def test_an_output_that_cannot_be_written_is_named(toy: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match="file: cannot be written: File exists"):
-        prepare(configuration(toy), "seq2seq", tmp_path / "file" / "data")
+        prepare(configuration(toy), SYSTEMS["seq2seq"], tmp_path / "file" / "data")
 
 
 def test_results_come_in_the_order_of_the_shards() -> None:
@@ -236,7 +241,7 @@ def test_a_worker_that_dies_is_reported() -> None:
 
 
 def test_a_preparation_of_another_version_is_refused(toy: Path, tmp_path: Path) -> None:
-    prepare(configuration(toy, train=files(toy, "dev")), "seq2seq", tmp_path / "data")
+    prepare(configuration(toy, train=files(toy, "dev")), SYSTEMS["seq2seq"], tmp_path / "data")
     path = tmp_path / "data" / "preparation.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "version": 0}))
     with pytest.raises(StoredDataError, match=r"expected version 1 of the trdec preparation format, found version 0"):
@@ -307,13 +312,13 @@ if __name__ == "__main__":
 
 def test_a_report_that_lacks_a_count_is_made_again(toy: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     data = configuration(toy, train=files(toy, "dev"))
-    prepare(data, "seq2seq", tmp_path / "data")
+    prepare(data, SYSTEMS["seq2seq"], tmp_path / "data")
     report = tmp_path / "data" / "report.json"
     before = report.read_bytes()
     content = json.loads(before)
     del content["train"]["pairs_left_out"]
     report.write_text(json.dumps(content))
-    prepare(data, "seq2seq", tmp_path / "data")
+    prepare(data, SYSTEMS["seq2seq"], tmp_path / "data")
     assert report.read_bytes() == before
     assert f"made again: {report}: lacks or mistakes 'pairs_left_out'. Prepare the data again" in caplog.text
 

@@ -18,7 +18,7 @@ def test_autocast_changes_the_loss_little(decoder: str) -> None:
     legal = torch.tensor([[True, False, False], [False, True, True]])
     words = torch.tensor([False, decoder == "tree"])
     inventory = Inventory(5, 3, 2, legal, words, torch.tensor([False, True, True]))
-    model = TranslationModel(ModelConfiguration(decoder=decoder, embedding_size=8, hidden_size=8), inventory)
+    model = TranslationModel(ModelConfiguration(embedding_size=8, hidden_size=8), inventory, decoder=decoder)
     steps = torch.tensor([[0, 1, 2, 0]])
     batch = Batch(
         source=torch.tensor([[1, 2, 3]]),
