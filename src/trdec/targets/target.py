@@ -114,7 +114,7 @@ class Target(ABC, Generic[Unit]):
     @staticmethod
     @abstractmethod
     def units(tree: Nonterminal) -> Iterable[Unit]:
-        """The rules or marks that writing the tree takes."""
+        """The rules or marks that writing the tree takes, whatever pieces its words are split into later."""
 
     @classmethod
     @abstractmethod
