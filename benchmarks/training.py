@@ -88,6 +88,7 @@ def random_pairs(count: int = 2000, length: int | None = None) -> Pairs:
 class Load:
     """Everything a system trains on."""
 
+    decoder: str
     inventory: Inventory
     sources: list[list[int]]
     steps: list[NDArray[np.int32]]  # T 3 each: action, symbol, parent
@@ -112,7 +113,7 @@ def load(pairs: Pairs, decoder: str) -> Load:
         torch.tensor([kind in ("word", "eop") for kind in table.kinds]),
     )
     steps = [table.numbers(replay(target, target.linearise(tree))) for tree in trees]
-    return Load(inventory, pairs.sources, steps, torch.tensor([kind == "word" for kind in table.kinds]))
+    return Load(decoder, inventory, pairs.sources, steps, torch.tensor([kind == "word" for kind in table.kinds]))
 
 
 def batches(work: Load, budget: int, seed: int) -> Iterator[Batch]:

@@ -12,6 +12,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "trdec"
 
 LAYERS = [
     ["errors", "freed_memory"],
+    ["extensions"],
     ["files"],
     ["text"],
     ["trees"],
@@ -32,6 +33,7 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 WITHOUT_TORCH = (
     "errors",
     "freed_memory",
+    "extensions",
     "files",
     "text",
     "trees",

@@ -1,13 +1,23 @@
-"""The eight systems of the paper's table 2, as rows: a system is its treebanks, a target and a decoder."""
+"""A system is five plain values: its trees, what is done to them, a target, an encoder and a decoder.
+
+The eight systems of the paper's table 2 are rows of `SYSTEMS`; any other is the same five keys in a configuration file.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Sequence
+from functools import reduce
+from typing import Annotated, Any
 
-from trdec.targets.derivation import DerivationTarget
-from trdec.targets.sequence import CcgTarget, LinTarget, Seq2SeqTarget
-from trdec.trees.transforms import Transform, null_labels, strip_tags
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from trdec.errors import UsageError
+from trdec.extensions import did_you_mean, is_extension, load_extension, unknown_name
+from trdec.targets import TARGETS
+from trdec.targets.target import Target
+from trdec.trees.builders import BUILDERS
+from trdec.trees.by_name import transform_called
+from trdec.trees.transforms import TRANSFORMS
 from trdec.trees.tree import Nonterminal
 
 CONSTITUENCY = "constituency"
@@ -17,37 +27,142 @@ SUPERTAGS = "supertags"
 ANNOTATIONS: dict[str, str] = {CONSTITUENCY: "penn", DEPENDENCY: "conllu", SUPERTAGS: "ccg"}
 """The trees that are read from a file, and its format; all others are built from the words."""
 
+TREES = (*ANNOTATIONS, *BUILDERS)
+"""The kinds of tree that have a name: read from a file, or built from the words."""
 
-@dataclass(frozen=True, slots=True)
-class Treebank:
-    """Where a sentence's tree comes from (an annotation, or a builder's name) and what is done to it."""
+ENCODER_NAMES = ("lstm",)
+DECODER_NAMES = ("tree", "sequence")
+"""The encoders and decoders that have a name; their classes are in `trdec.model`, which needs torch."""
 
-    kind: str
-    transforms: tuple[Transform, ...] = ()
+
+def _known(name: str, names: Sequence[str] | dict[str, Any], what: str, form: str) -> str:
+    if mistake := unknown_name(name, names, what, form):
+        raise ValueError(mistake)
+    return name
+
+
+class System(BaseModel):
+    """One way to translate, said in five keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    trees: Annotated[tuple[str, ...], Field(min_length=1)] = Field(
+        description=f"The kinds of tree that are learnt: {', '.join(ANNOTATIONS)} (read from the corpus's files), "
+        f"{', '.join(BUILDERS)} (built from the words), or a function of your own as module:function. "
+        "With several kinds, each sentence is trained on once in each."
+    )
+    transforms: tuple[str, ...] = Field(
+        default=(),
+        description=f"What is done to each tree, in this order: {', '.join(TRANSFORMS)}, "
+        "or a function of your own as module:function.",
+    )
+    target: str = Field(
+        default="derivation",
+        description=f"How a tree is written as actions: {', '.join(TARGETS)}, or a class of your own as module:Class.",
+    )
+    encoder: str = Field(
+        default="lstm",
+        description=f"What reads the source: {', '.join(ENCODER_NAMES)}, or a class of your own as module:Class.",
+    )
+    decoder: str = Field(
+        default="tree",
+        description="What chooses the next action: tree (TrDec's two RNNs), sequence (the attentional LSTM that writes "
+        "sequences), or a class of your own as module:Class.",
+    )
+
+    @field_validator("trees", "transforms", mode="before")
+    @classmethod
+    def _one_or_several(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
+
+    @field_validator("trees")
+    @classmethod
+    def _known_trees(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(_known(name, TREES, "a kind of tree", "module:function") for name in names)
+
+    @field_validator("transforms")
+    @classmethod
+    def _known_transforms(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(_known(name, TRANSFORMS, "a transform", "module:function") for name in names)
+
+    @field_validator("target")
+    @classmethod
+    def _known_target(cls, name: str) -> str:
+        return _known(name, TARGETS, "a target", "module:Class")
+
+    @field_validator("encoder")
+    @classmethod
+    def _known_encoder(cls, name: str) -> str:
+        return _known(name, ENCODER_NAMES, "an encoder", "module:Class")
+
+    @field_validator("decoder")
+    @classmethod
+    def _known_decoder(cls, name: str) -> str:
+        return _known(name, DECODER_NAMES, "a decoder", "module:Class")
 
     def transform(self, tree: Nonterminal) -> Nonterminal:
-        """The tree as the system's target takes it."""
-        for transform in self.transforms:
-            tree = transform(tree)
-        return tree
+        """The tree as the target takes it."""
+        return reduce(lambda changed, name: transform_called(name)(changed), self.transforms, tree)
 
+    @property
+    def target_class(self) -> type[Target[Any]]:
+        """The class that writes the trees."""
+        if self.target in TARGETS:
+            return TARGETS[self.target]
+        found = load_extension(self.target)
+        if not (isinstance(found, type) and issubclass(found, Target)):
+            raise UsageError(
+                f"{self.target}: expected a class that inherits from trdec.targets.target.Target, "
+                f"found {found.__name__ if isinstance(found, type) else f'a {type(found).__name__}'}."
+            )
+        return found
 
-@dataclass(frozen=True, slots=True)
-class System:
-    """One way to translate. With several treebanks, each sentence is trained on once in each."""
-
-    treebanks: tuple[Treebank, ...]
-    target: type[DerivationTarget | Seq2SeqTarget | CcgTarget | LinTarget]
-    decoder: Literal["tree", "sequence"]
+    @property
+    def extensions(self) -> tuple[str, ...]:
+        """What it names from outside the package that prepared data depend on."""
+        return tuple(name for name in (*self.trees, *self.transforms, self.target) if is_extension(name))
 
 
 SYSTEMS: dict[str, System] = {
-    "seq2seq": System((Treebank("flat"),), Seq2SeqTarget, "sequence"),
-    "ccg": System((Treebank(SUPERTAGS),), CcgTarget, "sequence"),
-    "ccg-null": System((Treebank(SUPERTAGS, (null_labels,)),), CcgTarget, "sequence"),
-    "lin": System((Treebank(CONSTITUENCY, (strip_tags,)),), LinTarget, "sequence"),
-    "trdec-con": System((Treebank(CONSTITUENCY, (strip_tags,)),), DerivationTarget, "tree"),
-    "trdec-con-null": System((Treebank(CONSTITUENCY, (strip_tags, null_labels)),), DerivationTarget, "tree"),
-    "trdec-dep": System((Treebank(DEPENDENCY),), DerivationTarget, "tree"),
-    "trdec-binary": System((Treebank("binary-1"), Treebank("binary-2")), DerivationTarget, "tree"),
+    "seq2seq": System(trees=("flat",), target="seq2seq", decoder="sequence"),
+    "ccg": System(trees=(SUPERTAGS,), target="ccg", decoder="sequence"),
+    "ccg-null": System(trees=(SUPERTAGS,), transforms=("null-labels",), target="ccg", decoder="sequence"),
+    "lin": System(trees=(CONSTITUENCY,), transforms=("strip-tags",), target="lin", decoder="sequence"),
+    "trdec-con": System(trees=(CONSTITUENCY,), transforms=("strip-tags",)),
+    "trdec-con-null": System(trees=(CONSTITUENCY,), transforms=("strip-tags", "null-labels")),
+    "trdec-dep": System(trees=(DEPENDENCY,)),
+    "trdec-binary": System(trees=("binary-1", "binary-2")),
 }
+
+
+def system_called(name: str) -> System:
+    """The system of this name."""
+    if name not in SYSTEMS:
+        raise UsageError(
+            f"expected a system, one of {', '.join(SYSTEMS)}; found {name!r}.{did_you_mean(name, SYSTEMS)}"
+        )
+    return SYSTEMS[name]
+
+
+def system_name(system: System) -> str:
+    """The name of the row that the system equals, or its five values: `right-branching/derivation/tree`."""
+    for name, row in SYSTEMS.items():
+        if row == system:
+            return name
+    encoder = [system.encoder] if system.encoder != System.model_fields["encoder"].default else []
+    trees, transforms = "+".join(system.trees), ["+".join(system.transforms)] if system.transforms else []
+    return "/".join([trees, *transforms, system.target, *encoder, system.decoder])
+
+
+def system_or_keys(system: System) -> str | dict[str, Any]:
+    """What a file says of the system: the name of its row, or its five keys."""
+    name = system_name(system)
+    return name if name in SYSTEMS else system.model_dump(mode="json")
+
+
+def system_of_version_1(name: str, transforms: Sequence[str], trees: Sequence[str]) -> System:
+    """The system that older files said as a name, transforms after its own, and other trees without its transforms."""
+    row = system_called(name)
+    own = {"trees": tuple(trees)} if trees else {"trees": row.trees, "transforms": row.transforms}
+    keys = row.model_dump() | {"transforms": ()} | own
+    return System.model_validate(keys | {"transforms": (*keys["transforms"], *transforms)})

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from trdec.files import read_lines, split_words
-from trdec.systems import ANNOTATIONS, SYSTEMS, System, Treebank
+from trdec.systems import ANNOTATIONS, SYSTEMS, System
 from trdec.targets.derivation import DerivationTarget
 from trdec.targets.target import replay
 from trdec.text import Subwords
@@ -44,12 +44,12 @@ def _trees(text: Path, kind: str) -> Iterator[Nonterminal]:
             yield BUILDERS[kind](split_words(line.text), Random(1))
 
 
-def _treebanks(system: System, text: Path) -> Iterator[tuple[Treebank, list[Nonterminal]]]:
-    for bank in system.treebanks:
-        ending = ENDINGS.get(ANNOTATIONS.get(bank.kind, ""))
+def _treebanks(system: System, text: Path) -> Iterator[list[Nonterminal]]:
+    for kind in system.trees:
+        ending = ENDINGS.get(ANNOTATIONS.get(kind, ""))
         if ending and not text.with_name(f"{text.name}.{ending}").exists():
-            pytest.skip(f"{text.parent.name} has no {bank.kind}")
-        yield bank, [bank.transform(tree) for tree in _trees(text, bank.kind)]
+            pytest.skip(f"{text.parent.name} has no {kind}")
+        yield [system.transform(tree) for tree in _trees(text, kind)]
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -58,13 +58,13 @@ def test_targets_read_back_what_they_write_and_gold_is_legal(
     corpora: Path, corpus: str, split: str, language: str, name: str
 ) -> None:
     system = SYSTEMS[name]
-    for _, trees in _treebanks(system, corpora / corpus / f"{split}.{language}"):
-        target = system.target.from_trees(trees, sorted({word for tree in trees for word in words(tree)}))
+    for trees in _treebanks(system, corpora / corpus / f"{split}.{language}"):
+        target = system.target_class.from_trees(trees, sorted({word for tree in trees for word in words(tree)}))
         legal = {symbol: set(target.legal(symbol)) for symbol in target.symbols}
         for tree in trees:
             actions = target.linearise(tree)
             assert target.read(actions) == tree
-            for step in replay(target, actions):  # type: ignore[misc]
+            for step in replay(target, actions):
                 assert step.action in legal[step.symbol]
 
 

@@ -24,7 +24,7 @@ from trdec.data.store import Example
 from trdec.search.beam import BeamSettings, beam_search
 from trdec.search.frontiers import Effects
 from trdec.search.limits import LengthLimits, Normalisation
-from trdec.systems import SYSTEMS
+from trdec.systems import SYSTEMS, system_name
 from trdec.targets.target import replay
 from trdec.training.display import PlainDisplay
 from trdec.training.trainer import train
@@ -93,7 +93,7 @@ def test_a_beam_wider_than_the_space_finds_what_enumeration_finds(trained: Small
     banned = _all_words_but(trained, 4)
     effects = Effects.of(codec.target, codec.table, banned)
     most, space = _space(codec, banned)
-    print(f"{codec.system_name}: {len(space)} derivations of at most {most} actions")
+    print(f"{system_name(codec.system)}: {len(space)} derivations of at most {most} actions")
     assert len(space) in SPACE
     settings = BeamSettings(len(space) + 1, len(space), normalisation, LengthLimits(max_ratio=0, max_extra=most))
     for number in NUMBERS[:2]:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support import strategies
-from trdec.errors import IllegalActionError
+from trdec.errors import IllegalActionError, UnknownActionError
+from trdec.targets import TARGETS
 from trdec.targets.actions import EOP, EOS, Action, ApplyRule, EmitMark, EmitWord
-from trdec.targets.derivation import BEGUN, END, DerivationTarget
-from trdec.targets.sequence import CcgTarget, LinTarget, Seq2SeqTarget
-from trdec.targets.target import ActionTable, replay
+from trdec.targets.derivation import BEGUN, DerivationTarget
+from trdec.targets.sequence import SENTENCE, CcgTarget, LinTarget, Seq2SeqTarget
+from trdec.targets.target import END, ActionTable, replay
 from trdec.trees import supertags
 from trdec.trees.builders import left_branching
-from trdec.trees.grammar import Grammar, rules_of
+from trdec.trees.grammar import Grammar, Rule, rules_of
 from trdec.trees.transforms import rooted
 from trdec.trees.tree import PRE, ROOT, Nonterminal, words
 
@@ -183,3 +187,52 @@ def test_a_phrase_cannot_end_before_its_first_word() -> None:
     assert EOP not in target.legal(PRE)
     assert EOP in target.legal(BEGUN)
     assert list(target.legal(END)) == [EOS]
+
+
+@given(tag_trees)
+def test_a_sequence_allows_every_action_until_eos(tree: Nonterminal) -> None:
+    target = CcgTarget.from_trees([tree], sorted(set(words(tree))))
+    state = target.start()
+    for gold in target.linearise(tree):
+        assert (state.symbol, state.parent, state.finished) == (SENTENCE, 0, False)
+        for action in target.actions:
+            assert target.advance(state, action).finished == (action == EOS)
+        for action in (EOP, ApplyRule(Rule("S", (PRE,)))):
+            with pytest.raises(IllegalActionError, match="with sentence open: expected a mark or a word or <eos>"):
+                target.advance(state, action)
+        state = target.advance(state, gold)
+    assert state.finished
+    with pytest.raises(IllegalActionError, match="after <eos>"):
+        target.advance(state, EOS)
+
+
+def test_a_word_outside_the_vocabulary_is_taken_where_words_are_legal() -> None:
+    tree = rooted(left_branching(["a", "b"]))
+    derivation = _derivations(tree)
+    steps = replay(derivation, derivation.linearise(rooted(left_branching(["a", "new"]))))
+    assert [(symbol, parent) for _, symbol, parent in steps] == [
+        (symbol, parent) for _, symbol, parent in replay(derivation, derivation.linearise(tree))
+    ]
+    with pytest.raises(IllegalActionError, match="new is not legal with ROOT open: expected a rule for ROOT"):
+        derivation.advance(derivation.start(), EmitWord("new"))
+    assert replay(Seq2SeqTarget((), ["a"]), [EmitWord("new"), EOS])[0].action == EmitWord("new")
+
+
+def test_an_unknown_mark_is_named() -> None:
+    target = CcgTarget(["N"], ["a"])
+    with pytest.raises(UnknownActionError, match="the action NP is not among the 3"):
+        target.advance(target.start(), EmitMark("NP"))
+
+
+@given(strategies.trees())
+@settings(max_examples=20)
+def test_a_target_that_was_saved_writes_the_same(tree: Nonterminal) -> None:
+    for name, family in TARGETS.items():
+        if name == "ccg":
+            tree = supertags.from_tags(words(tree), ["N"] * len(words(tree)))
+        target = family.from_trees([tree], sorted(set(words(tree))))
+        with tempfile.TemporaryDirectory() as folder:
+            target.save(Path(folder) / family.file_name)
+            loaded = family.load(Path(folder) / family.file_name, target.vocabulary)
+        assert loaded.actions == target.actions
+        assert loaded.symbols == target.symbols

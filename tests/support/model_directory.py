@@ -35,7 +35,7 @@ def make_model(folder: Path, system: str, updates: int = 0, sentences: int = 8) 
     directory = folder / system
     network = ModelConfiguration(embedding_size=32, hidden_size=48, initialisation_range=0.2)
     configuration = Configuration(system=system, output=directory, data=data, model=network)
-    preparation = prepare(data, system, directory)
+    preparation = prepare(data, SYSTEMS[system], directory)
     torch.manual_seed(1)
     model = TranslationModel(network, preparation.codec.inventory(), decoder=SYSTEMS[system].decoder)
     optimiser = torch.optim.Adam(model.parameters(), lr=0.01)

@@ -123,14 +123,14 @@ def _toy() -> tuple[tempfile.TemporaryDirectory[str], DataConfiguration]:
 def small_dev(system: str) -> Prepared:
     """The examples of the dev corpus, as a system's small network takes them."""
     folder, data = _toy()
-    return prepare(data, system, Path(folder.name) / system).dev
+    return prepare(data, SYSTEMS[system], Path(folder.name) / system).dev
 
 
 @cache
 def small(system: str, seed: int = 1, spread: float = 0.7) -> Small:
     """A network with random weights in double precision, so that rounding decides nothing."""
     folder, data = _toy()
-    codec = prepare(data, system, Path(folder.name) / system).codec
+    codec = prepare(data, SYSTEMS[system], Path(folder.name) / system).codec
     torch.manual_seed(seed)
     configuration = ModelConfiguration(embedding_size=6, hidden_size=8, initialisation_range=spread)
     decoder = SYSTEMS[system].decoder

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from trdec.configuration.sections import CorpusConfiguration, DataConfiguration, SubwordConfiguration
+from trdec.systems import SYSTEMS, System
 
 
 def files(folder: Path, split: str) -> CorpusConfiguration:
@@ -28,3 +29,8 @@ def configuration(folder: Path, **changes: object) -> DataConfiguration:
         "target_subwords": small,
     }
     return DataConfiguration(**{**plain, **changes})
+
+
+def changed_system(name: str, **keys: object) -> System:
+    """One of our systems with some of its five keys changed."""
+    return System.model_validate(SYSTEMS[name].model_dump() | keys)

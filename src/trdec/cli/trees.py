@@ -31,11 +31,12 @@ from trdec.cli.options import (
     counted,
 )
 from trdec.errors import TextFormatError
+from trdec.extensions import is_extension
 from trdec.files import STANDARD, read_lines, split_words, writing
 from trdec.trees import treebank
 from trdec.trees.brackets import NO_TREE, write
 from trdec.trees.builders import BUILDERS
-from trdec.trees.own_builders import builder_called, is_own
+from trdec.trees.by_name import builder_called
 
 app = typer.Typer(no_args_is_help=True, help="Build, convert, check, count and draw target trees.")
 
@@ -43,7 +44,7 @@ Standard = Path(STANDARD)
 
 
 def _kind(name: str) -> str:
-    if name not in BUILDERS and not is_own(name):
+    if name not in BUILDERS and not is_extension(name):
         raise typer.BadParameter(f"expected one of {', '.join(BUILDERS)}, or module:function; found {name!r}")
     return name
 

@@ -10,6 +10,14 @@ from trdec.configuration.configuration import (
     Configuration,
     check_unchanged,
     load_configuration,
+    load_saved_configuration,
 )
 
-__all__ = ["CONFIGURATION_FILE", "FREE_KEYS", "Configuration", "check_unchanged", "load_configuration"]
+__all__ = [
+    "CONFIGURATION_FILE",
+    "FREE_KEYS",
+    "Configuration",
+    "check_unchanged",
+    "load_configuration",
+    "load_saved_configuration",
+]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_serializer, field_validator, model_validator
 
 from trdec.configuration.document import Document, apply_overrides, explain, read_document
 from trdec.configuration.sections import (
@@ -17,9 +17,9 @@ from trdec.configuration.sections import (
     ModelConfiguration,
     TrainingConfiguration,
 )
-from trdec.errors import ConfigError
+from trdec.errors import ConfigError, UsageError
 from trdec.files import at_home, writing
-from trdec.systems import SYSTEMS
+from trdec.systems import SYSTEMS, System, system_called, system_name, system_of_version_1, system_or_keys
 
 CONFIGURATION_FILE = "config.yaml"
 
@@ -50,7 +50,9 @@ class Configuration(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    system: str = Field(description=f"The system to train: {', '.join(SYSTEMS)}.")
+    system: System = Field(
+        description=f"What is trained: the name of a system ({', '.join(SYSTEMS)}), or these five keys."
+    )
     output: Path = Field(description="The model directory. A training that is in it is resumed.")
     folder: Path = Field(default=Path(), description="The folder that the paths in `data` are relative to.")
     seed: int = Field(
@@ -58,33 +60,31 @@ class Configuration(BaseModel):
     )
     data: DataConfiguration = Field(description="The corpora.")
     batches: BatchConfiguration = Field(default=BatchConfiguration(), description="The size of batches.")
-    model: ModelConfiguration = Field(
-        default=ModelConfiguration(), description="The network; `model.decoder` is decided by the system."
-    )
+    model: ModelConfiguration = Field(default=ModelConfiguration(), description="The sizes of the network.")
     training: TrainingConfiguration = Field(default=TrainingConfiguration(), description="The training.")
 
     _paths = field_validator("*", mode="after")(at_home)
 
-    @field_validator("system")
+    @field_validator("system", mode="before")
     @classmethod
-    def _known_system(cls, name: str) -> str:
-        return known_system(name)
+    def _system_by_name(cls, value: Any) -> Any:
+        return known_system(value) if isinstance(value, str) else value
 
-    @model_validator(mode="before")
-    @classmethod
-    def _decoder_of_the_system(cls, value: Any) -> Any:
-        if not isinstance(value, dict) or value.get("system") not in list(SYSTEMS):  # it may be a list: no hashing
-            return value
-        model = value.get("model", {})
-        decoder = SYSTEMS[value["system"]].decoder
-        if not isinstance(model, dict):
-            return value
-        if model.get("decoder", decoder) != decoder:
+    @field_serializer("system")
+    def _name_of_the_system(self, system: System) -> str | dict[str, Any]:
+        return system_or_keys(system)
+
+    @model_validator(mode="after")
+    def _features_as_large_as_embeddings(self) -> Self:
+        model = self.model
+        features = 2 * model.hidden_size
+        states_alone = self.system.decoder == "tree" and model.readout == "paper"
+        if model.tie_embeddings and states_alone and features != model.embedding_size:
             raise ValueError(
-                f"model.decoder: expected {decoder}, which the system {value['system']} has, found "
-                f"{model['decoder']!r}. Leave it out: the system decides."
+                f"model.tie_embeddings needs features of the embeddings' size, {model.embedding_size}, but this "
+                f"decoder's readout gives {features}. Choose model.readout: released, or do not tie."
             )
-        return {**value, "model": {**model, "decoder": decoder}}
+        return self
 
     @property
     def located_data(self) -> DataConfiguration:
@@ -97,19 +97,44 @@ class Configuration(BaseModel):
             yaml.safe_dump(self.model_dump(mode="json"), stream, sort_keys=False, allow_unicode=True, width=100)
 
 
-def known_system(name: str) -> str:
-    """The name, if it is a system's; otherwise a ValueError."""
-    if name not in SYSTEMS:
-        close = difflib.get_close_matches(name, SYSTEMS, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"expected a system, one of {', '.join(SYSTEMS)}; found {name!r}.{hint}")
-    return name
+def known_system(name: str) -> System:
+    """The system of this name; ValueError, as a configuration class raises it, if there is none."""
+    try:
+        return system_called(name)
+    except UsageError as error:
+        raise ValueError(str(error)) from error
 
 
 def load_configuration(path: Path | str, overrides: Sequence[str] = ()) -> Configuration:
     """The configuration of a YAML file, changed by `key=value` overrides with dotted keys."""
     document = read_document(Path(path))
-    return _checked(apply_overrides(document, overrides))
+    return _checked(apply_overrides(document, overrides, {"system": _keys_of_system}))
+
+
+def load_saved_configuration(directory: Path) -> Configuration:
+    """The configuration in a model directory, also one that an older version of trdec wrote."""
+    document = read_document(directory / CONFIGURATION_FILE)
+    try:
+        return _checked(replace(document, content=_in_five_keys(document.content)))
+    except (UsageError, ValueError) as error:
+        raise ConfigError(f"{document.name}: {error}") from error
+
+
+def _in_five_keys(content: dict[str, Any]) -> dict[str, Any]:
+    """The content with its system in five keys; before, it was spread over `system`, `data` and `model`."""
+    data, model, name = content.get("data"), content.get("model"), content.get("system")
+    if not (isinstance(data, dict) and isinstance(model, dict) and isinstance(name, str) and "decoder" in model):
+        return content
+    system = system_of_version_1(name, data.get("transforms") or (), data.get("trees") or ())
+    return content | {
+        "system": system_or_keys(system),
+        "data": {key: value for key, value in data.items() if key not in ("trees", "transforms")},
+        "model": {key: value for key, value in model.items() if key != "decoder"},
+    }
+
+
+def _keys_of_system(name: str) -> dict[str, Any]:
+    return system_called(name).model_dump(mode="json")
 
 
 def _checked(document: Document) -> Configuration:
@@ -140,7 +165,9 @@ def flatten(model: BaseModel, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Every key, dotted, with its value."""
     for name in type(model).model_fields:
         value = getattr(model, name)
-        if isinstance(value, BaseModel):
+        if isinstance(value, System):
+            yield f"{prefix}{name}", system_name(value)
+        elif isinstance(value, BaseModel):
             yield from flatten(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", value

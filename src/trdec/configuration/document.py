@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from trdec.errors import ConfigError, FileError, Place
+from trdec.errors import ConfigError, FileError, Place, UsageError
 
 Key = tuple[str, ...]
 
@@ -77,8 +77,14 @@ def _note_places(node: yaml.Node, key: Key, file: str, places: dict[Key, str], a
         _note_places(value, inner, file, places, (*around, node))
 
 
-def apply_overrides(document: Document, overrides: Sequence[str]) -> Document:
-    """The document with the value of each `key=value` instead of its own."""
+def apply_overrides(
+    document: Document, overrides: Sequence[str], named: Mapping[str, Callable[[str], dict[str, Any]]] = {}
+) -> Document:
+    """The document with the value of each `key=value` instead of its own.
+
+    `named` has the keys whose value may be a name, and what gives the keys that the name stands for: to change one of
+    them, the name is replaced by all.
+    """
     content, places = deepcopy(document.content), dict(document.places)
     for override in overrides:
         name, equals, text = override.partition("=")
@@ -94,6 +100,11 @@ def apply_overrides(document: Document, overrides: Sequence[str]) -> Document:
             inner = mapping.setdefault(part, {})
             if inner is None:
                 inner = mapping[part] = {}
+            if isinstance(inner, str) and (keys_of := named.get(".".join(outer[:depth]))):
+                try:
+                    inner = mapping[part] = keys_of(inner)
+                except UsageError as error:
+                    raise ConfigError(f"{override!r}: {error}") from error
             if not isinstance(inner, dict):
                 owner = ".".join(outer[:depth])
                 raise ConfigError(f"{override!r}: {owner} is {describe(inner)} and has no keys ({document.name}).")
@@ -156,8 +167,22 @@ def _mistake(details: ErrorDetails, key: Key, root: type[BaseModel]) -> str:
     return f"{name}: expected {expected}, found {found}." if expected else f"{name}: {details['msg']}, found {found}."
 
 
+MOVED = {
+    "data.trees": "Say which trees with the system: system: {trees: right-branching}, or system.trees=right-branching.",
+    "data.transforms": "A system's transforms are all in one place, those of a named system too: "
+    "system: {trees: constituency, transforms: [strip-tags, binarise]}, or system.transforms=[strip-tags,binarise].",
+    "model.decoder": "Say which decoder with the system: system: {trees: flat, target: seq2seq, decoder: sequence}, or "
+    "system.decoder=sequence.",
+    "variants": "List them under systems: systems: [seq2seq, {name: my-trees, like: trdec-binary, trees: "
+    "right-branching, changes: {model.readout: paper}}].",
+}
+"""Keys that were renamed or moved, and what to write now."""
+
+
 def _unknown_key(key: Key, root: type[BaseModel]) -> str:
     *outer, last = key
+    if advice := MOVED.get(".".join(key)):
+        return f"there is no key {'.'.join(key)!r} any more. {advice}"
     owner = model_at(tuple(outer), root)
     names = list(owner.model_fields) if owner else []
     where = ".".join(outer) or "the configuration"
@@ -192,6 +217,8 @@ def model_at(key: Key, root: type[BaseModel]) -> type[BaseModel] | None:
     """The configuration class of a key's value."""
     owner: type[BaseModel] | None = root
     for part in key:
+        if part.isdigit():  # a place in a list, whose items have the keys
+            continue
         field = owner.model_fields.get(part) if owner else None
         owner = model_in(field.annotation) if field else None
     return owner

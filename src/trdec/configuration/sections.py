@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from trdec.files import at_home
-from trdec.systems import ANNOTATIONS
 from trdec.text import SubwordKind
-from trdec.trees.builders import BUILDERS
-from trdec.trees.own_builders import is_own
-
-TransformName = Literal["strip-tags", "null-labels", "wrap-words", "bare-leaves", "binarise"]
-
-TREES = (*ANNOTATIONS, *BUILDERS)
-"""The kinds of trees that have a name: read from a file, or built from the words."""
-
-
-def check_kind(name: str) -> None:
-    """Refuse what neither is a kind of tree nor could be a function of one's own; nothing is imported."""
-    if name not in TREES and not is_own(name):
-        close = difflib.get_close_matches(name, TREES, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise ValueError(
-            f"expected a kind of tree, one of {', '.join(TREES)}, or a function of your own as module:function; "
-            f"found {name!r}.{hint}"
-        )
-
 
 Length = Annotated[int, Field(ge=1)]
 
@@ -130,29 +109,6 @@ class DataConfiguration(_Configuration):
         description="Leave out rules (or marks, such as supertags) that occur less often in training, "
         "and the trees that need them.",
     )
-    trees: tuple[str, ...] = Field(
-        default=(),
-        description=f"Which trees to learn in place of the system's own, any of {', '.join(TREES)}, "
-        "or a function of your own as module:function; each sentence is trained on once in each. Nothing is done to "
-        "them but what `data.transforms` says.",
-    )
-    transforms: tuple[TransformName, ...] = Field(
-        default=(),
-        description="What is done to each tree after what its system does, in this order: strip-tags, null-labels, "
-        "wrap-words, bare-leaves, binarise.",
-    )
-
-    @field_validator("trees", mode="before")
-    @classmethod
-    def _one_or_several(cls, value: Any) -> Any:
-        return (value,) if isinstance(value, str) else value
-
-    @field_validator("trees")
-    @classmethod
-    def _known_trees(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        for name in names:
-            check_kind(name)
-        return names
 
 
 class DropoutConfiguration(BaseModel):
@@ -180,9 +136,6 @@ class ModelConfiguration(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    decoder: Literal["tree", "sequence"] = Field(
-        default="tree", description="TrDec's two RNNs, or the attentional LSTM that writes sequences."
-    )
     embedding_size: int = Field(default=512, gt=0, description="Size of source and action embeddings.")
     hidden_size: int = Field(
         default=512, gt=0, description="Size of every LSTM's state; of the encoder's, per direction."
@@ -217,17 +170,6 @@ class ModelConfiguration(BaseModel):
     dropout: DropoutConfiguration = Field(
         default=DropoutConfiguration(), description="Dropout in training; none by default."
     )
-
-    @model_validator(mode="after")
-    def _features_as_large_as_embeddings(self) -> Self:
-        if self.tie_embeddings and self.decoder == "tree" and self.readout == "paper":
-            features = 2 * self.hidden_size
-            if features != self.embedding_size:
-                raise ValueError(
-                    f"tie_embeddings needs features of the embeddings' size, {self.embedding_size}, but this decoder's "
-                    f"readout has {features}. Set readout: released, or tie_embeddings: false."
-                )
-        return self
 
 
 class OptimiserConfiguration(BaseModel):

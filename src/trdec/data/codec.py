@@ -8,23 +8,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
-from trdec.configuration.sections import check_kind
-from trdec.data.notation import AnyTarget, notation_of
 from trdec.data.store import PREPARE_AGAIN, read_description, write_description
-from trdec.errors import StoredDataError, SubwordError, TrdecError, UnknownActionError, UsageError
-from trdec.systems import SYSTEMS, System, Treebank
+from trdec.errors import StoredDataError, SubwordError, TrdecError, UnknownActionError
+from trdec.systems import System, system_of_version_1
 from trdec.targets.actions import EmitWord
-from trdec.targets.target import ActionTable, replay
+from trdec.targets.target import ActionTable, Target, replay
 from trdec.text import UNKNOWN, Side, Subwords
-from trdec.trees.transforms import TRANSFORMS, desegment, segment
+from trdec.trees.transforms import desegment, segment
 from trdec.trees.tree import Nonterminal, words
 
 if TYPE_CHECKING:
     from trdec.data.batch import Inventory
 
 CODEC_FORMAT = "trdec codec"
-CODEC_VERSION = 1
+CODEC_VERSION = 2
 
 SOURCE_MODEL = "source.spm.model"
 TARGET_MODEL = "target.spm.model"
@@ -47,19 +46,8 @@ class Decoded(NamedTuple):
 class Codec:
     """Source text as piece numbers, target trees as steps, actions as trees and text again."""
 
-    def __init__(
-        self,
-        system_name: str,
-        transforms: Sequence[str],
-        source_side: Side,
-        target_side: Side,
-        target: AnyTarget,
-        trees: Sequence[str] = (),
-    ) -> None:
-        self.system_name = system_name
-        self.system = system_called(system_name)
-        self.transforms = tuple(transforms)
-        self.trees = tuple(trees)
+    def __init__(self, system: System, source_side: Side, target_side: Side, target: Target[Any]) -> None:
+        self.system = system
         self.source_side = source_side
         self.target_side = target_side
         self.target = target
@@ -69,11 +57,6 @@ class Codec:
         self.source_end = len(pieces)
         self.source_size = len(pieces) + 1
         self.unknown_action = self.table.number(EmitWord(UNKNOWN))
-
-    @property
-    def treebanks(self) -> tuple[Treebank, ...]:
-        """The system's treebanks or those in their place, with the further transforms asked for."""
-        return treebanks_of(self.system, self.transforms, self.trees)
 
     def encode_source(self, text: str) -> NDArray[np.int32]:
         """The numbers of the text's pieces and of the end; 0 is a piece the model does not know."""
@@ -86,7 +69,7 @@ class Codec:
         return np.array([*(number(piece, 0) for piece in pieces), self.source_end], dtype=np.int32)  # S
 
     def encode_target(self, tree: Nonterminal) -> NDArray[np.int32]:
-        """The steps that write the tree (as a treebank's transforms left it): action, symbol and parent a row."""
+        """The steps that write the tree (as the system's transforms left it): action, symbol and parent per row."""
         pieces = segment(tree, self.target_side.subwords.split)
         steps = replay(self.target, self.target.linearise(pieces))
         return self.table.numbers(steps)  # T 3
@@ -127,16 +110,12 @@ class Codec:
         directory.mkdir(parents=True, exist_ok=True)
         self.source_side.subwords.save(directory / SOURCE_MODEL)
         self.target_side.subwords.save(directory / TARGET_MODEL)
-        notation = notation_of(self.system.target)
-        notation.save(self.target, directory / notation.file_name)
+        self.target.save(directory / self.target.file_name)
         description: dict[str, Any] = {
-            "system": self.system_name,
-            "transforms": self.transforms,
+            "system": self.system.model_dump(mode="json"),
             "source_language": self.source_side.language,
             "target_language": self.target_side.language,
         }
-        if self.trees:
-            description["trees"] = self.trees
         # Last, so that a directory with a description is whole.
         write_description(directory / CODEC_DESCRIPTION, CODEC_FORMAT, CODEC_VERSION, description)
 
@@ -144,49 +123,30 @@ class Codec:
     def load(cls, directory: Path | str) -> Codec:
         """The codec in a directory."""
         directory = Path(directory)
-        found = read_description(directory / CODEC_DESCRIPTION, CODEC_FORMAT, CODEC_VERSION)
+        found = read_description(directory / CODEC_DESCRIPTION, CODEC_FORMAT, 1, CODEC_VERSION)
         try:
-            system_name, transforms = str(found["system"]), [str(name) for name in found["transforms"]]
+            system = _system_of(found)
             languages = found["source_language"], found["target_language"]
-            target_class = system_called(system_name).target
-            trees = [str(name) for name in found.get("trees", ())]
-            treebanks_of(system_called(system_name), transforms, trees)
+            family = system.target_class
             source = Side(Subwords.load(directory / SOURCE_MODEL), languages[0])
             target_side = Side(Subwords.load(directory / TARGET_MODEL), languages[1])
-            notation = notation_of(target_class)
-            target = notation.load(directory / notation.file_name, target_side.subwords.pieces)
-        except (KeyError, TypeError) as error:
+            target = family.load(directory / family.file_name, target_side.subwords.pieces)
+        except (KeyError, TypeError, ValidationError) as error:
             raise StoredDataError(
-                f"{directory / CODEC_DESCRIPTION}: {error} is missing or invalid. {PREPARE_AGAIN}"
+                f"{directory / CODEC_DESCRIPTION}: something is missing or invalid: {error}. {PREPARE_AGAIN}"
             ) from error
         except SubwordError as error:
             raise StoredDataError(f"{error} {PREPARE_AGAIN}") from error
         except TrdecError as error:
             raise StoredDataError(f"{directory}: {error} {PREPARE_AGAIN}") from error
-        return cls(system_name, transforms, source, target_side, target, trees)
+        return cls(system, source, target_side, target)
 
     def __reduce__(self) -> tuple[Callable[..., Codec], tuple[Any, ...]]:
-        content = (self.system_name, self.transforms, self.source_side, self.target_side, self.target, self.trees)
-        return type(self), content
+        return type(self), (self.system, self.source_side, self.target_side, self.target)
 
 
-def system_called(name: str) -> System:
-    """The system of this name."""
-    if name not in SYSTEMS:
-        raise UsageError(f"expected a system, one of {', '.join(SYSTEMS)}; found {name!r}.")
-    return SYSTEMS[name]
-
-
-def treebanks_of(system: System, transforms: Sequence[str], trees: Sequence[str] = ()) -> tuple[Treebank, ...]:
-    """The system's treebanks, or those of the given kinds in their place, with further transforms after their own."""
-    unknown = [name for name in transforms if name not in TRANSFORMS]
-    if unknown:
-        raise UsageError(f"expected transforms, any of {', '.join(TRANSFORMS)}; found {unknown[0]!r}.")
-    try:
-        for kind in trees:
-            check_kind(kind)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-    further = tuple(TRANSFORMS[name] for name in transforms)
-    treebanks = tuple(Treebank(kind) for kind in trees) or system.treebanks
-    return tuple(Treebank(treebank.kind, treebank.transforms + further) for treebank in treebanks)
+def _system_of(description: dict[str, Any]) -> System:
+    """The system of a codec; the first version held its name, further transforms and, perhaps, other trees."""
+    if description["version"] == 1:
+        return system_of_version_1(description["system"], description["transforms"], description.get("trees", ()))
+    return System.model_validate(description["system"])

@@ -19,10 +19,10 @@ from trdec.configuration.sections import CorpusConfiguration, FilterConfiguratio
 from trdec.data.report import LeftOut, Reason
 from trdec.errors import MisalignedTreeError, Place, TextFormatError, UsageError
 from trdec.files import Line, checksum, checksum_of_text, count_lines, read_lines
-from trdec.systems import ANNOTATIONS, CONSTITUENCY, DEPENDENCY, SUPERTAGS, Treebank
+from trdec.systems import ANNOTATIONS, CONSTITUENCY, DEPENDENCY, SUPERTAGS, System
 from trdec.text import Side
 from trdec.trees import supertags, treebank
-from trdec.trees.own_builders import builder_called
+from trdec.trees.by_name import builder_called
 from trdec.trees.tree import Entry
 
 
@@ -46,22 +46,22 @@ class RawPair:
 
 
 class Corpus:
-    """The files of a corpus that a system's treebanks need."""
+    """The files of a corpus that trees of these kinds need."""
 
-    def __init__(self, name: str, files: CorpusConfiguration, treebanks: Iterable[Treebank]) -> None:
+    def __init__(self, name: str, files: CorpusConfiguration, kinds: Iterable[str]) -> None:
         self.name = name
         self.source = files.source
         self.target = files.target
         self.annotations: dict[str, Path] = {}
-        for bank in treebanks:
-            if bank.kind in ANNOTATIONS:
-                path: Path | None = getattr(files, bank.kind)
+        for kind in kinds:
+            if kind in ANNOTATIONS:
+                path: Path | None = getattr(files, kind)
                 if path is None:
                     raise UsageError(
-                        f"the system learns {bank.kind} trees, but data.{name} names no file with them. "
-                        f"Name it as data.{name}.{bank.kind}, or choose another system."
+                        f"the system learns {kind} trees, but data.{name} names no file of them. "
+                        f"Give it as data.{name}.{kind}, or choose another system."
                     )
-                self.annotations[bank.kind] = path
+                self.annotations[kind] = path
 
     def checksums(self) -> dict[str, str]:
         """The checksum of each file by its role; TextFormatError if source and target differ in length."""
@@ -170,7 +170,7 @@ class Reader:
     """Turns the raw pairs of one corpus into words and trees, or says why a pair is left out."""
 
     corpus: Corpus
-    treebanks: tuple[Treebank, ...]
+    system: System
     source_side: Side
     target_side: Side
     filters: FilterConfiguration
@@ -196,17 +196,14 @@ class Reader:
         return found
 
     def trees(self, pair: RawPair, target: Sequence[str]) -> Iterator[Entry | LeftOut]:
-        """For each treebank, the tree over the target words, in the text's spelling and transformed."""
-        read: dict[str, Entry | LeftOut] = {}
-        for source in self.treebanks:
-            if source.kind not in read:
-                read[source.kind] = self._entry(source.kind, pair, list(target))
-            found = read[source.kind]
+        """For each kind of tree, the tree over the target words, in the text's spelling and transformed."""
+        for kind in self.system.trees:
+            found = self._entry(kind, pair, list(target))
             if isinstance(found, LeftOut):
                 yield found
             else:
                 assert found.tree is not None
-                yield Entry(found.place, source.transform(found.tree), was_projective=found.was_projective)
+                yield Entry(found.place, self.system.transform(found.tree), was_projective=found.was_projective)
 
     def _entry(self, kind: str, pair: RawPair, target: list[str]) -> Entry | LeftOut:
         """The tree of this kind over the words, from the file or from the builder."""

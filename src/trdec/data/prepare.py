@@ -25,13 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trdec.configuration.sections import DataConfiguration, FilterConfiguration, SubwordConfiguration
-from trdec.data.codec import Codec, system_called, treebanks_of
+from trdec.data.codec import Codec
 from trdec.data.corpus import NO_FILTERS, Corpus, RawPair, Reader
-from trdec.data.notation import notation_of
 from trdec.data.report import Report, SplitReport
 from trdec.data.store import PREPARE_AGAIN, Prepared, PreparedWriter, read_description, write_description
 from trdec.data.workers import CountUnits, Encode, ordered_map, shards
 from trdec.errors import NoExamplesError, StoredDataError, SubwordError, TrainingError
+from trdec.extensions import extension_file
 from trdec.files import (
     checksum,
     checksum_of_text,
@@ -42,9 +42,8 @@ from trdec.files import (
     replacing_folder,
     write_errors,
 )
-from trdec.systems import Treebank
+from trdec.systems import System
 from trdec.text import Side, Subwords, word_splitter
-from trdec.trees.own_builders import is_own, own_file
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +99,7 @@ class Preparation:
 
 def prepare(
     configuration: DataConfiguration,
-    system_name: str,
+    system: System,
     directory: Path,
     workers: int = 1,
     progress: PreparationProgress | None = None,
@@ -110,15 +109,14 @@ def prepare(
     The result is the same, byte for byte, for any number of workers. Data that a model in the directory was trained on
     are never replaced by others.
     """
-    treebanks = treebanks_of(system_called(system_name), configuration.transforms, configuration.trees)
-    train, dev = Corpus("train", configuration.train, treebanks), Corpus("dev", configuration.dev, treebanks)
-    inputs = _inputs(configuration, system_name, treebanks, (train, dev))
+    train, dev = Corpus("train", configuration.train, system.trees), Corpus("dev", configuration.dev, system.trees)
+    inputs = _inputs(configuration, system, (train, dev))
     with write_errors(directory):
         directory.mkdir(parents=True, exist_ok=True)
     with locked(directory / ".data.lock"), write_errors(directory):
         found = _reusable(directory, inputs)
         if found is None:
-            maker = _Maker(configuration, system_name, treebanks, train, dev, workers, progress or _silent)
+            maker = _Maker(configuration, system, train, dev, workers, progress or _silent)
             _make(maker, directory, inputs)
             found = Preparation.open(directory)
         else:
@@ -141,15 +139,10 @@ def _make(maker: _Maker, directory: Path, inputs: Mapping[str, Any]) -> None:
         write_description(data / PREPARATION_DESCRIPTION, PREPARATION_FORMAT, PREPARATION_VERSION, content)
 
 
-def _inputs(
-    configuration: DataConfiguration, system_name: str, treebanks: tuple[Treebank, ...], corpora: tuple[Corpus, ...]
-) -> dict[str, Any]:
+def _inputs(configuration: DataConfiguration, system: System, corpora: tuple[Corpus, ...]) -> dict[str, Any]:
     """Everything that prepared data depend on, by name."""
     found: dict[str, Any] = {
-        "system": system_name,
-        "treebanks": [
-            [treebank.kind, *(transform.__name__ for transform in treebank.transforms)] for treebank in treebanks
-        ],
+        **system.model_dump(mode="json"),
         "source_language": configuration.source_language,
         "target_language": configuration.target_language,
         "source_subwords": _subwords(configuration.source_subwords),
@@ -157,10 +150,10 @@ def _inputs(
         "filters": configuration.filters.model_dump(mode="json"),
         "min_rule_count": configuration.min_rule_count,
     }
-    for treebank in treebanks:
-        # What the function's own file imports is not checked.
-        if is_own(treebank.kind) and (file := own_file(treebank.kind)):
-            found[treebank.kind] = checksum(file)
+    for name in system.extensions:
+        # What the extension's own file imports is not checked.
+        if file := extension_file(name):
+            found[name] = checksum(file)
     for corpus in corpora:
         found |= {f"{corpus.name}.{role}": digest for role, digest in corpus.checksums().items()}
     return found
@@ -238,17 +231,14 @@ class _Maker:
     def __init__(
         self,
         configuration: DataConfiguration,
-        system_name: str,
-        treebanks: tuple[Treebank, ...],
+        system: System,
         train: Corpus,
         dev: Corpus,
         workers: int,
         progress: PreparationProgress,
     ) -> None:
         self._configuration = configuration
-        self._system_name = system_name
-        self._system = system_called(system_name)
-        self._treebanks = treebanks
+        self._system = system
         self._train = train
         self._dev = dev
         self._workers = workers
@@ -297,21 +287,20 @@ class _Maker:
             raise SubwordError(f"{text}: {error} (data.{name}_subwords.size)") from error
 
     def _reader(self, corpus: Corpus, source: Side, target: Side, filters: FilterConfiguration) -> Reader:
-        return Reader(corpus, self._treebanks, source, target, filters)
+        return Reader(corpus, self._system, source, target, filters)
 
     def _codec(self, reader: Reader, repeated: NDArray[np.bool_]) -> Codec:
         # Trees are built here and again when they are encoded. Keeping them on disk in between was measured on Multi30k
         # (29,000 pairs, one process): it saves 5 of 30 seconds for constituency trees and loses 3 for binary ones,
         # because reading a tree back takes half as long as parsing it, or longer than building it.
-        notation = notation_of(self._system.target)
+        family = self._system.target_class
         counts: Counter[Any] = Counter()
         pairs = self._shards("counting rules", self._train, repeated)
-        for counted in ordered_map(CountUnits(reader, notation), pairs, self._workers):
+        for counted in ordered_map(CountUnits(reader, family), pairs, self._workers):
             counts.update(counted)
         vocabulary = reader.target_side.subwords.pieces
-        target = notation.target(counts, self._configuration.min_rule_count, vocabulary)
-        transforms, trees = self._configuration.transforms, self._configuration.trees
-        return Codec(self._system_name, transforms, reader.source_side, reader.target_side, target, trees)
+        target = family.from_counts(counts, vocabulary, self._configuration.min_rule_count)
+        return Codec(self._system, reader.source_side, reader.target_side, target)
 
     def _encode(self, reader: Reader, codec: Codec, repeated: NDArray[np.bool_], directory: Path) -> SplitReport:
         report = SplitReport()

@@ -27,8 +27,8 @@ def write_description(path: Path, format_name: str, version: int, content: Mappi
         stream.write(json.dumps(described, ensure_ascii=False, indent=2) + "\n")
 
 
-def read_description(path: Path, format_name: str, version: int) -> dict[str, Any]:
-    """The content that `write_description` wrote; StoredDataError for another format or version."""
+def read_description(path: Path, format_name: str, *versions: int) -> dict[str, Any]:
+    """The content that `write_description` wrote; StoredDataError for another format or version than these."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -39,9 +39,9 @@ def read_description(path: Path, format_name: str, version: int) -> dict[str, An
         raise StoredDataError(
             f"{path}: expected the description of a {format_name}, found something else. {PREPARE_AGAIN}"
         )
-    if found.get("version") != version:
+    if found.get("version") not in versions:
         raise StoredDataError(
-            f"{path}: expected version {version} of the {format_name} format, "
+            f"{path}: expected version {' or '.join(map(str, versions))} of the {format_name} format, "
             f"found version {found.get('version')}. {PREPARE_AGAIN}"
         )
     return found

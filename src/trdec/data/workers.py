@@ -17,10 +17,10 @@ import numpy as np
 
 from trdec.data.codec import Codec
 from trdec.data.corpus import RawPair, Reader
-from trdec.data.notation import Notation
 from trdec.data.report import LeftOut, Reason, SplitReport
 from trdec.data.store import Example, Examples
 from trdec.errors import TreeShapeError, UnknownActionError, UnknownRuleError, WorkerError
+from trdec.targets.target import Target
 
 Shard = TypeVar("Shard")
 WorkerResult = TypeVar("WorkerResult")
@@ -94,7 +94,7 @@ class CountUnits:
     """Counts the rules or marks in the trees of a shard."""
 
     reader: Reader
-    notation: Notation
+    target: type[Target[Any]]
 
     def __call__(self, shard: list[RawPair]) -> Counter[Any]:
         """How often each occurs in the trees that are not left out."""
@@ -105,7 +105,7 @@ class CountUnits:
                 continue
             for entry in self.reader.trees(pair, words.target):
                 if not isinstance(entry, LeftOut) and entry.tree is not None:
-                    counts.update(self.notation.units(entry.tree))
+                    counts.update(self.target.units(entry.tree))
         return counts
 
 

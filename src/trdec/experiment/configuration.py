@@ -6,17 +6,17 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_serializer, model_validator
 
 from trdec.configuration.configuration import known_system
-from trdec.configuration.document import apply_overrides, explain, read_document
+from trdec.configuration.document import Document, apply_overrides, explain, read_document
 from trdec.configuration.reference import section
 from trdec.errors import ConfigError, UsageError
 from trdec.files import at_home, writing
-from trdec.systems import SYSTEMS
+from trdec.systems import SYSTEMS, System
 
 EXPERIMENT_FILE = "experiment.yaml"
 
@@ -50,22 +50,60 @@ class DecodingConfiguration(_Configuration):
     length_power: float = Field(default=1.0, ge=0, description="Log-probabilities are divided by length to this power.")
 
 
-class VariantConfiguration(_Configuration):
-    """One of the systems, trained otherwise than the recipe says: with other trees, another readout."""
+class RowConfiguration(_Configuration):
+    """One system of an experiment. A name alone is a system of ours; any other is said in the five keys of a system."""
 
-    system: str = Field(description="Which of the systems it is a variant of.")
-    changes: dict[str, Any] = Field(default={}, description="Keys of the recipe to change for it, with dots.")
+    name: str = Field(description="What the report calls it.")
+    like: str | None = Field(default=None, description="A system of ours; the keys given here are changed in it.")
+    trees: tuple[str, ...] | None = Field(default=None, description="As in `system.trees` of a recipe.")
+    transforms: tuple[str, ...] | None = Field(default=None, description="As in `system.transforms`.")
+    target: str | None = Field(default=None, description="As in `system.target`.")
+    encoder: str | None = Field(default=None, description="As in `system.encoder`.")
+    decoder: str | None = Field(default=None, description="As in `system.decoder`.")
+    changes: dict[str, Any] = Field(default={}, description="Keys of the recipe to change for it alone, with dots.")
 
-    @field_validator("system")
+    @model_validator(mode="before")
     @classmethod
-    def _known_system(cls, name: str) -> str:
-        return known_system(name)
+    def _name_alone(cls, value: Any) -> Any:
+        return {"name": value} if isinstance(value, str) else value
+
+    @field_validator("trees", "transforms", mode="before")
+    @classmethod
+    def _one_or_several(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _a_system(self) -> Self:
+        if self.model_fields_set == {"name"}:
+            known_system(self.name)
+        elif not re.fullmatch(r"[\w.+-]+", self.name) or self.name in SYSTEMS:
+            raise ValueError(f"name: expected a new name of letters, digits, '-' and '_', found {self.name!r}.")
+        else:
+            try:
+                _ = self.system
+            except ValidationError as error:
+                raise ValueError("; ".join(explain(error, Document(self.name, {}, {}), System))) from error
+        return self
+
+    @model_serializer
+    def _what_was_given(self) -> str | dict[str, Any]:
+        given = {key: getattr(self, key) for key in type(self).model_fields if key in self.model_fields_set}
+        return self.name if set(given) == {"name"} else given
+
+    @property
+    def system(self) -> System:
+        """The system that the row stands for."""
+        if self.model_fields_set == {"name"}:
+            return known_system(self.name)
+        row = known_system(self.like).model_dump() if self.like else {}
+        given = {key: getattr(self, key) for key in System.model_fields if getattr(self, key) is not None}
+        return System.model_validate(row | given)
 
 
 class ScaleConfiguration(_Configuration):
     """The same experiment at another size: what is given here replaces what the experiment says."""
 
-    systems: tuple[str, ...] | None = Field(default=None, description="Other systems.")
+    systems: tuple[RowConfiguration, ...] | None = Field(default=None, description="Other systems.")
     seeds: tuple[Seed, ...] | None = Field(default=None, description="Other seeds.")
     beam_size: int | None = Field(default=None, ge=1, description="Another beam.")
     changes: dict[str, Any] = Field(default={}, description="Further changes to the recipe.")
@@ -79,11 +117,10 @@ class ExperimentConfiguration(_Configuration):
     recipe: Path = Field(description="The training configuration that all runs share, relative to this file.")
     folder: Path | None = Field(default=None, description="Where the data are, in place of what the recipe says.")
     toy: ToyConfiguration | None = Field(default=None, description="Make a toy corpus and use it as the folder.")
-    systems: Annotated[tuple[str, ...], Field(min_length=1)] = Field(
-        default=tuple(SYSTEMS), description="The systems and variants; the others are compared with the first."
-    )
-    variants: dict[str, VariantConfiguration] = Field(
-        default={}, description="Systems of your own by name: one of ours, with keys of the recipe changed."
+    systems: Annotated[tuple[RowConfiguration, ...], Field(min_length=1)] = Field(
+        default=tuple(RowConfiguration(name=name) for name in SYSTEMS),
+        description="Names of systems, or systems of your own as these keys; the others are compared with the first. "
+        "Without it, all eight systems of the paper.",
     )
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1)] = Field(
         default=(1,), description="Each system is trained once with each."
@@ -99,27 +136,14 @@ class ExperimentConfiguration(_Configuration):
 
     @field_validator("systems")
     @classmethod
-    def _distinct_systems(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        return _distinct(names, "system")
+    def _distinct_systems(cls, rows: tuple[RowConfiguration, ...]) -> tuple[RowConfiguration, ...]:
+        _distinct(tuple(row.name for row in rows), "system")
+        return rows
 
     @field_validator("seeds")
     @classmethod
     def _distinct_seeds(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
         return _distinct(seeds, "seed")
-
-    @model_validator(mode="after")
-    def _known_systems(self) -> ExperimentConfiguration:
-        for name in self.variants:
-            if not re.fullmatch(r"[\w.+-]+", name) or name in SYSTEMS:
-                raise ValueError(f"variants: expected a new name of letters, digits, '-' and '_', found {name!r}.")
-        for name in self.systems:
-            if name not in self.variants:
-                known_system(name)
-        return self
-
-    def variant(self, name: str) -> VariantConfiguration:
-        """What one of the names in `systems` stands for."""
-        return self.variants.get(name) or VariantConfiguration(system=name)
 
     def at_scale(self, name: str | None) -> ExperimentConfiguration:
         """The experiment at one of its scales, in a directory of its own."""
@@ -183,10 +207,12 @@ what changes in the recipe for all of them:
 title: Which tree helps on my corpus?
 output: experiments/mine
 recipe: my-recipe.yaml            # as for `trdec train`; relative to this file
-systems: [seq2seq, trdec-binary, my-trees]
+systems:
+  - seq2seq                       # a system of ours, by its name
+  - trdec-binary
+  - {name: wrapped, like: trdec-binary, transforms: wrap-words}      # one of ours with a key changed
+  - {name: mine, trees: my_module:my_trees, changes: {model.readout: paper}}
 seeds: [1, 2, 3]
-variants:
-  my-trees: {system: trdec-binary, changes: {data.trees: [right-branching]}}
 changes: {batches.batch_type: sentences, batches.batch_size: 32}
 ```
 

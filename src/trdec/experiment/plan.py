@@ -18,12 +18,12 @@ from typing import Any, Literal
 from trdec.configuration import Configuration, load_configuration
 from trdec.configuration.sections import CorpusConfiguration
 from trdec.errors import FileError, TrainingError
-from trdec.experiment.configuration import DecodingConfiguration, ExperimentConfiguration
+from trdec.experiment.configuration import DecodingConfiguration, ExperimentConfiguration, RowConfiguration
+from trdec.extensions import extension_file
 from trdec.files import read_lines
-from trdec.systems import ANNOTATIONS, SYSTEMS
+from trdec.systems import ANNOTATIONS, system_or_keys
 from trdec.training.observers import JsonLines
 from trdec.trees import brackets, treebank
-from trdec.trees.own_builders import is_own, own_file
 
 Stage = Literal["train", "translate"]
 STAGES: tuple[Stage, ...] = ("train", "translate")
@@ -34,7 +34,7 @@ class Run:
     """One system trained with one seed, and its translations of the test text."""
 
     system: str
-    """The name it has in the experiment: a system, or a variant of one."""
+    """The name it has in the experiment."""
     seed: int
     directory: Path
     training: Configuration
@@ -50,8 +50,7 @@ class Run:
     @property
     def tree_kinds(self) -> tuple[str, ...]:
         """The kinds of trees it learns; with several, each sentence is trained on once in each."""
-        own = tuple(treebank.kind for treebank in SYSTEMS[self.training.system].treebanks)
-        return self.training.data.trees or own
+        return self.training.system.trees
 
     def result(self, stage: Stage) -> Path:
         """The file that a finished stage leaves behind."""
@@ -92,7 +91,7 @@ class Plan:
         seeds = self.experiment.seeds
 
         def place(run: Run) -> tuple[int, bool]:
-            return seeds.index(run.seed), SYSTEMS[run.training.system].decoder != "tree"
+            return seeds.index(run.seed), run.training.system.decoder != "tree"
 
         return tuple(sorted(self.runs, key=place))
 
@@ -118,7 +117,7 @@ class Plan:
         kinds = set(run.tree_kinds) & set(ANNOTATIONS)
         corpora = [getattr(corpus, name) for corpus in (data.train, data.dev) for name in ("source", "target", *kinds)]
         models = [data.source_subwords.model, data.target_subwords.model]
-        own = [own_file(kind) for kind in run.tree_kinds if is_own(kind)]
+        own = [extension_file(name) for name in run.training.system.extensions]
         return tuple(dict.fromkeys(path for path in (*corpora, *models, *own, *self.test) if path is not None))
 
     def check_files(self) -> None:
@@ -136,17 +135,18 @@ class Plan:
 def make_plan(experiment: ExperimentConfiguration) -> Plan:
     """The plan of an experiment; every run's configuration is checked."""
     folder = experiment.output / "toy" if experiment.toy else experiment.folder
-    runs = [_run(experiment, system, seed, folder) for seed in experiment.seeds for system in experiment.systems]
+    runs = [_run(experiment, row, seed, folder) for seed in experiment.seeds for row in experiment.systems]
     return Plan(experiment, tuple(runs))
 
 
-def _run(experiment: ExperimentConfiguration, system: str, seed: int, folder: Path | None) -> Run:
-    directory = experiment.output / "runs" / f"{system}-{seed}"
-    variant = experiment.variant(system)
-    changes = experiment.changes | variant.changes
-    overrides = [f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in changes.items()]
+def _run(experiment: ExperimentConfiguration, row: RowConfiguration, seed: int, folder: Path | None) -> Run:
+    directory = experiment.output / "runs" / f"{row.name}-{seed}"
+    system = system_or_keys(row.system)
+    overrides = [f"system={system if isinstance(system, str) else json.dumps(system, ensure_ascii=False)}"]
+    changes = experiment.changes | row.changes
+    overrides += [f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in changes.items()]
     overrides += [f"folder={folder}"] if folder else []
-    overrides += [f"system={variant.system}", f"seed={seed}", f"output={directory / 'model'}"]
+    overrides += [f"seed={seed}", f"output={directory / 'model'}"]
     training = load_configuration(experiment.recipe, overrides)
     source = training.folder / (experiment.test or training.data.dev).source
     decoding = experiment.decoding
@@ -157,7 +157,7 @@ def _run(experiment: ExperimentConfiguration, system: str, seed: int, folder: Pa
         "train": ("train", str(experiment.recipe), *overrides),
         "translate": translate,
     }
-    return Run(system, seed, directory, training, decoding, commands)
+    return Run(row.name, seed, directory, training, decoding, commands)
 
 
 LINES = 400

@@ -39,7 +39,7 @@ class Results:
     def systems(self) -> list[str]:
         """The systems that have results, in the order of the experiment."""
         found = {result.run.system for result in self.results}
-        return [system for system in self.plan.experiment.systems if system in found]
+        return [row.name for row in self.plan.experiment.systems if row.name in found]
 
     def of(self, system: str) -> list[Result]:
         """A system's results, one a seed."""
@@ -61,9 +61,9 @@ def collect(plan: Plan) -> Results:
     references = read_references(target)
     results = [
         Result(run, training, translating, _output(run, references, str(target)))
-        for system in plan.experiment.systems
+        for row in plan.experiment.systems
         for run in plan.runs
-        if run.system == system
+        if run.system == row.name
         and (training := records.finished(run, "train")) is not None
         and (translating := records.finished(run, "translate")) is not None
     ]

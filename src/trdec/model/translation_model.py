@@ -12,6 +12,8 @@ from torch import Tensor, nn
 
 from trdec.configuration.sections import ModelConfiguration
 from trdec.data.batch import Batch, Inventory, SourceBatch
+from trdec.errors import UsageError
+from trdec.extensions import load_extension
 from trdec.model.dropout import NO_DROPOUT
 from trdec.model.encoder import LSTMEncoder
 from trdec.model.fast.form import fast_form
@@ -28,6 +30,23 @@ ENCODERS: dict[str, MakeEncoder] = {"lstm": LSTMEncoder}
 
 DECODERS: dict[str, MakeDecoder] = {"tree": TreeDecoder, "sequence": SequenceDecoder}
 """From the configuration, the inventory and the size of the encoder's states to a decoder."""
+
+
+def encoder_called(name: str) -> MakeEncoder:
+    """The encoder of this name: a row of the table, or a class of your own as `module:Class`."""
+    return ENCODERS[name] if name in ENCODERS else _own_module(name)
+
+
+def decoder_called(name: str) -> MakeDecoder:
+    """The decoder of this name: a row of the table, or a class of your own as `module:Class`."""
+    return DECODERS[name] if name in DECODERS else _own_module(name)
+
+
+def _own_module(name: str) -> Any:
+    found = load_extension(name)
+    if not (isinstance(found, type) and issubclass(found, nn.Module)):
+        raise UsageError(f"{name}: expected a class that inherits from torch.nn.Module, found {found!r}.")
+    return found
 
 
 @dataclass(frozen=True)
@@ -54,9 +73,10 @@ class TranslationModel(nn.Module):
     ) -> None:
         super().__init__()
         self.configuration = configuration
+        self.decoder_name = decoder
         self.num_actions = inventory.num_actions
-        self.encoder: Encoder = ENCODERS[encoder](configuration, inventory.source_size)
-        self.decoder: AnyDecoder = DECODERS[decoder](configuration, inventory, self.encoder.output_size)
+        self.encoder: Encoder = encoder_called(encoder)(configuration, inventory.source_size)
+        self.decoder: AnyDecoder = decoder_called(decoder)(configuration, inventory, self.encoder.output_size)
         self.softmax = ActionSoftmax(inventory)
         if configuration.tie_embeddings:
             self.register_parameter("output_weight", None)

@@ -56,19 +56,17 @@ class Effects:
             legal[table.symbol_number(PRE)] &= gains[:, WORDS] > 0  # a phrase begins with a word
         needs = _least_needs(legal, owners, symbols, gains)  # Y M
         needs_after = _sums(owners, needs[symbols], len(opened))  # A M
-        first = target.start().symbol
-        last = [symbol for symbol in table.symbols if symbol != first and tuple(target.legal(symbol)) == (EOS,)]
         return cls(
-            start=tuple(table.symbol_number(symbol) for symbol in (first, *last)),
+            start=tuple(table.symbol_number(symbol) for symbol in target.start_symbols),
             symbols=torch.from_numpy(symbols),
             counts=torch.from_numpy(counts),
             offsets=torch.from_numpy(np.cumsum(counts) - counts),
-            opens=torch.tensor([isinstance(action, ApplyRule) for action in table.actions]),
+            opens=torch.tensor([target.opens(action) for action in table.actions]),
             banned=torch.tensor(sorted(banned), dtype=torch.long),
             gains=torch.from_numpy(gains.astype(np.int64)),
             needs=torch.from_numpy(needs.astype(np.int64)),
             needs_after=torch.from_numpy(needs_after.astype(np.int64)),
-            closed=len(last),
+            closed=sum(tuple(target.legal(symbol)) == (EOS,) for symbol in target.start_symbols),
         )
 
     def to(self, device: torch.device | str) -> Effects:

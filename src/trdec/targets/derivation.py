@@ -6,62 +6,32 @@ with words until `<eop>`; when nothing is open, `<eos>` is the only legal action
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from pathlib import Path
+from typing import Self
 
 from trdec.errors import IllegalActionError
-from trdec.targets.actions import EOP, EOS, Action, ApplyRule, EmitWord, EndPhrase, EndSentence
+from trdec.files import read_lines
+from trdec.targets.actions import EOP, EOS, Action, ApplyRule, EmitWord, EndPhrase
+from trdec.targets.target import END, Target
 from trdec.trees import preterminals
-from trdec.trees.grammar import Grammar, Rule
+from trdec.trees.grammar import Grammar, Rule, rules_of
 from trdec.trees.tree import PRE, ROOT, Nonterminal, Terminal, Tree
 
 BEGUN = "pre+"
 """The symbol of an open phrase that holds a word already, so that `<eop>` has become legal."""
 
-END = "<end>"
-"""The symbol when nothing is open."""
 
-
-class Open(NamedTuple):
-    """An open symbol, the step that opened it, and what is open after it: a stack that beams share."""
-
-    symbol: str
-    parent: int
-    rest: Open | None
-
-
-class Frontier(NamedTuple):
-    """The state of a derivation: the stack of open symbols, leftmost on top, and the steps taken."""
-
-    top: Open | None
-    steps: int
-    finished: bool
-
-    @property
-    def symbol(self) -> str:
-        """The open symbol that the next action is about."""
-        return END if self.top is None else self.top.symbol
-
-    @property
-    def parent(self) -> int:
-        """1 + the step whose rule opened the symbol; 0 for ROOT and the end."""
-        return 0 if self.top is None else self.top.parent
-
-
-class DerivationTarget:
+class DerivationTarget(Target[Rule]):
     """Derivations by a grammar over a vocabulary of words (or subwords)."""
+
+    start_symbols = (ROOT, END)
+    file_name = "grammar.txt"
 
     def __init__(self, grammar: Grammar, vocabulary: Sequence[str]) -> None:
         self.grammar = grammar
         self.vocabulary = tuple(vocabulary)
-
-    @classmethod
-    def from_trees(
-        cls, trees: Iterable[Nonterminal], vocabulary: Sequence[str], min_count: int = 1
-    ) -> DerivationTarget:
-        """Derivations by the rules that occur at least `min_count` times in the trees."""
-        return cls(Grammar.from_trees(trees, min_count), vocabulary)
 
     @cached_property
     def actions(self) -> tuple[Action, ...]:
@@ -120,37 +90,6 @@ class DerivationTarget:
             raise IllegalActionError(f"the actions end with {state.symbol!r} open: expected a whole derivation")
         return preterminals.remove(top)
 
-    @staticmethod
-    def start() -> Frontier:
-        """ROOT open, nothing done."""
-        return Frontier(Open(ROOT, 0, None), 0, False)
-
-    def advance(self, state: Frontier, action: Action) -> Frontier:
-        """The frontier after the action."""
-        top, steps, finished = state
-        if top is None:
-            if isinstance(action, EndSentence) and not finished:
-                return Frontier(None, steps + 1, True)
-            raise _illegal(action, END, "only <eos>, once")
-        symbol, parent, rest = top
-        if symbol == BEGUN:
-            if isinstance(action, EmitWord):
-                return Frontier(top, steps + 1, False)
-            if isinstance(action, EndPhrase):
-                return Frontier(rest, steps + 1, False)
-            raise _illegal(action, symbol, "a word or <eop>")
-        if symbol == PRE:
-            if isinstance(action, EmitWord):
-                return Frontier(Open(BEGUN, parent, rest), steps + 1, False)
-            raise _illegal(action, symbol, "a word, since no phrase is empty")
-        if not isinstance(action, ApplyRule) or action.rule.lhs != symbol:
-            raise _illegal(action, symbol, f"a rule for {symbol}")
-        self.grammar.require(action.rule)
-        opened = steps + 1
-        for child in reversed(action.rule.rhs):
-            rest = Open(child, opened, rest)
-        return Frontier(rest, opened, False)
-
     def legal(self, symbol: str) -> Sequence[Action]:
         """Rules for a nonterminal, words (and EOP once there is one) for a phrase, EOS at the end."""
         if symbol == END:
@@ -162,11 +101,30 @@ class DerivationTarget:
         return tuple(map(ApplyRule, self.grammar.expanding(symbol)))
 
     @staticmethod
-    def replacement(action: Action) -> Sequence[str]:
+    def replacement(action: Action) -> tuple[str, ...]:
         """A rule's right-hand side; a phrase with a word in it; nothing after EOP and EOS."""
         if isinstance(action, ApplyRule):
             return action.rule.rhs
         return (BEGUN,) if isinstance(action, EmitWord) else ()
+
+    @staticmethod
+    def units(tree: Nonterminal) -> Iterable[Rule]:
+        """The rules of the tree."""
+        return rules_of(tree)
+
+    @classmethod
+    def from_units(cls, counts: Mapping[Rule, int], vocabulary: Sequence[str]) -> Self:
+        """Derivations by these rules."""
+        return cls(Grammar(counts), vocabulary)
+
+    def lines(self) -> Iterable[str]:
+        """A rule and its count per line."""
+        return self.grammar.write()
+
+    @classmethod
+    def load(cls, path: Path, vocabulary: Sequence[str]) -> Self:
+        """Derivations by the rules in the file."""
+        return cls(Grammar.read(read_lines(path)), vocabulary)
 
 
 @lru_cache(maxsize=2**17)
@@ -176,7 +134,3 @@ def _apply(lhs: str, rhs: tuple[str, ...]) -> ApplyRule:
 
 # Trees are full of the same rules and words: one object for all of them is quicker to make and to look up.
 _emit = lru_cache(maxsize=2**17)(EmitWord)
-
-
-def _illegal(action: Action, symbol: str, expected: str) -> IllegalActionError:
-    return IllegalActionError(f"{action} is not legal with {symbol} open: expected {expected}")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple, Self
+from pathlib import Path
+from typing import Self
 
-from trdec.errors import IllegalActionError, TreeShapeError
-from trdec.targets.actions import EOS, Action, ApplyRule, EmitMark, EmitWord, EndPhrase, EndSentence
+from trdec.errors import TreeShapeError
+from trdec.files import read_lines
+from trdec.targets.actions import EOS, Action, EmitMark, EmitWord, EndSentence
+from trdec.targets.target import Target
 from trdec.trees.builders import flat
 from trdec.trees.tree import ROOT, Nonterminal, Terminal, Tree, labels, words
 
@@ -16,40 +18,15 @@ SENTENCE = "sentence"
 """The one symbol that is open in a sequence."""
 
 
-class Position(NamedTuple):
-    """The state of a sequence: whether it has ended."""
-
-    finished: bool
-
-    @property
-    def symbol(self) -> str:
-        """Always the sentence."""
-        return SENTENCE
-
-    @property
-    def parent(self) -> int:
-        """Always 0: nothing opens anything."""
-        return 0
-
-
-class SequenceTarget:
+class SequenceTarget(Target[str]):
     """Words, and the marks a family interleaves with them, in a row."""
+
+    start_symbols = (SENTENCE,)
+    file_name = "marks.txt"
 
     def __init__(self, marks: Sequence[str], vocabulary: Sequence[str]) -> None:
         self.marks = tuple(marks)
         self.vocabulary = tuple(vocabulary)
-
-    @classmethod
-    def from_trees(cls, trees: Iterable[Nonterminal], vocabulary: Sequence[str], min_count: int = 1) -> Self:
-        """A target with the marks that occur at least `min_count` times in the trees, most frequent first."""
-        counts = Counter(mark for tree in trees for mark in cls.marks_of(tree))
-        frequent = [mark for mark, count in counts.items() if count >= min_count]
-        return cls(sorted(frequent, key=lambda mark: (-counts[mark], mark)), vocabulary)
-
-    @staticmethod
-    def marks_of(_tree: Nonterminal) -> list[str]:
-        """The marks that writing the tree needs; a family that has some overrides this."""
-        return []
 
     @cached_property
     def actions(self) -> tuple[Action, ...]:
@@ -61,30 +38,34 @@ class SequenceTarget:
         """The sentence is all that can be open."""
         return (SENTENCE,)
 
-    @staticmethod
-    def start() -> Position:
-        """Before the first token."""
-        return Position(finished=False)
-
-    @staticmethod
-    def advance(state: Position, action: Action) -> Position:
-        """After one more token."""
-        if state.finished or isinstance(action, ApplyRule | EndPhrase):
-            raise IllegalActionError(
-                f"{action} is not legal {'after <eos>' if state.finished else 'in a sequence'}: "
-                "expected a word, a mark or one <eos>"
-            )
-        return Position(isinstance(action, EndSentence))
-
     def legal(self, symbol: str) -> Sequence[Action]:
         """Everything, always."""
         assert symbol == SENTENCE
         return self.actions
 
     @staticmethod
-    def replacement(action: Action) -> Sequence[str]:
+    def replacement(action: Action) -> tuple[str, ...]:
         """The sentence stays open until EOS."""
         return () if isinstance(action, EndSentence) else (SENTENCE,)
+
+    @staticmethod
+    def units(tree: Nonterminal) -> Iterable[str]:  # noqa: ARG004
+        """The marks that writing the tree takes: none, unless a family has some."""
+        return ()
+
+    @classmethod
+    def from_units(cls, counts: Mapping[str, int], vocabulary: Sequence[str]) -> Self:
+        """Sequences with these marks, most frequent first."""
+        return cls(sorted(counts, key=lambda mark: (-counts[mark], mark)), vocabulary)
+
+    def lines(self) -> Iterable[str]:
+        """A mark per line."""
+        return self.marks
+
+    @classmethod
+    def load(cls, path: Path, vocabulary: Sequence[str]) -> Self:
+        """Sequences with the marks in the file."""
+        return cls([line.text for line in read_lines(path)], vocabulary)
 
 
 class Seq2SeqTarget(SequenceTarget):
@@ -105,8 +86,8 @@ class CcgTarget(SequenceTarget):
     """A flat tree of tags as tag, word, tag, word; a segmented word's pieces follow its one tag."""
 
     @staticmethod
-    def marks_of(tree: Nonterminal) -> list[str]:
-        """The marks that writing the tree needs."""
+    def units(tree: Nonterminal) -> list[str]:
+        """The marks that writing the tree takes."""
         return [child.label for child in tree.children if isinstance(child, Nonterminal)]
 
     @staticmethod
@@ -143,8 +124,8 @@ class LinTarget(SequenceTarget):
     """Brackets with their labels, opening and closing, among the words."""
 
     @staticmethod
-    def marks_of(tree: Nonterminal) -> list[str]:
-        """The marks that writing the tree needs."""
+    def units(tree: Nonterminal) -> list[str]:
+        """The marks that writing the tree takes."""
         return [mark for label in labels(tree) for mark in (f"({label}", f"){label}")]
 
     @staticmethod

@@ -1,66 +1,231 @@
-"""A target: how one family of systems writes a tree as actions, and which actions it may choose when."""
+"""A target: what one family of systems writes, reads, allows and stores.
+
+A new target is one class in one file. It says which symbols are open at the start, which actions a symbol allows and
+what an action opens in its place; `Target` makes the states of a derivation from that, for every family alike.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trdec.errors import IllegalActionError, UnknownActionError
-from trdec.targets.actions import KINDS, Action, EmitWord
+from trdec.errors import IllegalActionError, UnknownActionError, UnknownRuleError
+from trdec.files import writing
+from trdec.targets.actions import KINDS, Action, ApplyRule, EmitMark, EmitWord, EndPhrase, EndSentence
 from trdec.text import UNKNOWN
 from trdec.trees.tree import Nonterminal
 
+END = "<end>"
+"""The symbol below all others in a derivation: `<eos>` closes it. A finished state has it too."""
 
-class State(Protocol):
-    """What is open right now."""
+
+class Open(NamedTuple):
+    """An open symbol, the step that opened it, and what is open after it: a stack that beams share."""
+
+    symbol: str
+    parent: int
+    rest: Open | None
+
+
+class Frontier(NamedTuple):
+    """The state of a derivation: the stack of open symbols, leftmost on top, and the steps taken."""
+
+    top: Open | None
+    steps: int
 
     @property
     def symbol(self) -> str:
-        """What is open: the row of the legal table that applies."""
+        """The open symbol that the next action replaces: its row of the legal table applies."""
+        return END if self.top is None else self.top.symbol
 
     @property
     def parent(self) -> int:
         """1 + the step whose rule opened the symbol; 0 if none did."""
+        return 0 if self.top is None else self.top.parent
 
     @property
     def finished(self) -> bool:
-        """Whether the sentence has ended."""
+        """Whether nothing is open any more."""
+        return self.top is None
 
 
-AnyState = TypeVar("AnyState", bound=State)
+Unit = TypeVar("Unit", bound=Hashable)
+"""What a target writes besides words: grammar rules, or marks such as supertags and brackets."""
 
 
-class Target(Protocol[AnyState]):
-    """How one family writes a tree."""
+class Target(ABC, Generic[Unit]):
+    """How one family writes a tree as actions."""
 
-    @property
-    def actions(self) -> Sequence[Action]:
-        """Every action, in the order of their numbers."""
+    vocabulary: tuple[str, ...]
+    """The words, or the pieces of words, that it can write."""
 
-    @property
-    def symbols(self) -> Sequence[str]:
-        """Every symbol that can be open, in the order of their numbers."""
+    # What it writes and reads.
 
-    def linearise(self, tree: Nonterminal) -> list[Action]:
+    @staticmethod
+    @abstractmethod
+    def linearise(tree: Nonterminal) -> list[Action]:
         """The actions that write the tree, EOS last."""
 
+    @abstractmethod
     def read(self, actions: Iterable[Action]) -> Nonterminal:
         """The tree that the actions write: undoes `linearise`."""
 
-    def start(self) -> AnyState:
-        """The state before the first action."""
+    # What it allows.
 
-    def advance(self, state: AnyState, action: Action) -> AnyState:
-        """The state after the action; IllegalActionError if the open symbol does not allow it."""
+    @property
+    @abstractmethod
+    def actions(self) -> tuple[Action, ...]:
+        """Every action, in the order of their numbers."""
 
+    @property
+    @abstractmethod
+    def symbols(self) -> tuple[str, ...]:
+        """Every symbol that can be open, in the order of their numbers."""
+
+    start_symbols: ClassVar[tuple[str, ...]]
+    """The symbols that are open before the first action, leftmost first."""
+
+    @abstractmethod
     def legal(self, symbol: str) -> Sequence[Action]:
         """The actions that the symbol allows, in the order of their numbers."""
 
-    def replacement(self, action: Action) -> Sequence[str]:
+    @staticmethod
+    @abstractmethod
+    def replacement(action: Action) -> tuple[str, ...]:
         """The symbols that are open in the place of the open symbol after the action, leftmost first."""
+
+    @staticmethod
+    def opens(action: Action) -> bool:
+        """Whether the action is the parent of its replacement. Otherwise the parent stays what it was."""
+        return isinstance(action, ApplyRule)
+
+    # What it stores.
+
+    file_name: ClassVar[str]
+    """The file in a model's directory that its units are kept in."""
+
+    @staticmethod
+    @abstractmethod
+    def units(tree: Nonterminal) -> Iterable[Unit]:
+        """The rules or marks that writing the tree takes, whatever pieces its words are split into later."""
+
+    @classmethod
+    @abstractmethod
+    def from_units(cls, counts: Mapping[Unit, int], vocabulary: Sequence[str]) -> Self:
+        """The target with these units, which were counted in training."""
+
+    @abstractmethod
+    def lines(self) -> Iterable[str]:
+        """The lines of the file that keeps its units."""
+
+    @classmethod
+    @abstractmethod
+    def load(cls, path: Path, vocabulary: Sequence[str]) -> Self:
+        """The target with the units in a file that `save` wrote."""
+
+    # What follows from that.
+
+    def save(self, path: Path) -> None:
+        """Write its units to a file that `load` reads."""
+        with writing(path) as stream:
+            stream.writelines(f"{line}\n" for line in self.lines())
+
+    @classmethod
+    def from_counts(cls, counts: Mapping[Unit, int], vocabulary: Sequence[str], min_count: int = 1) -> Self:
+        """The target with the units that were counted at least `min_count` times."""
+        return cls.from_units({unit: count for unit, count in counts.items() if count >= min_count}, vocabulary)
+
+    @classmethod
+    def from_trees(cls, trees: Iterable[Nonterminal], vocabulary: Sequence[str], min_count: int = 1) -> Self:
+        """The target with the units that occur at least `min_count` times in the trees."""
+        return cls.from_counts(Counter(unit for tree in trees for unit in cls.units(tree)), vocabulary, min_count)
+
+    def start(self) -> Frontier:
+        """The state before the first action."""
+        top: Open | None = None
+        for symbol in reversed(self.start_symbols):
+            top = Open(symbol, 0, top)
+        return Frontier(top, 0)
+
+    def advance(self, state: Frontier, action: Action) -> Frontier:
+        """The state after the action; IllegalActionError if the open symbol does not allow it."""
+        step = state.steps + 1
+        return Frontier(self.open_after(state.top, action, step), step)
+
+    def open_after(self, top: Open | None, action: Action, step: int) -> Open | None:
+        """The stack of open symbols after the action, taken as this step: `advance` without the counting."""
+        if top is None:
+            raise IllegalActionError(f"{action} is not legal after <eos>: expected nothing more")
+        symbol, parent, rest = top
+        effects = self._effects[symbol]
+        effect = effects.get(type(action)) or effects.get(action)
+        opens, symbols = effect or self._effect_of_unknown(symbol, action)
+        if opens:
+            parent = step
+        for opened in symbols:
+            rest = Open(opened, parent, rest)
+        return rest
+
+    @cached_property
+    def _effects(self) -> dict[str, dict[Action | type[Action], _Effect]]:
+        """For each symbol, what each action that it allows does.
+
+        Where all words are legal and do the same, they have one entry, their type, which also holds for words outside
+        the vocabulary. Preparing asks for an effect at every step, and a type is looked up sooner than an action.
+        """
+        words = sum(isinstance(action, EmitWord) for action in self.actions)
+        found: dict[str, dict[Action | type[Action], _Effect]] = {}
+        for symbol in {*self.start_symbols, *self.symbols}:
+            found[symbol] = {action: self._effect(action) for action in self.legal(symbol)}
+            of_words = [effect for action, effect in found[symbol].items() if isinstance(action, EmitWord)]
+            if 0 < words == len(of_words) and len(set(of_words)) == 1:
+                found[symbol][EmitWord] = of_words[0]
+        return found
+
+    def _effect(self, action: Action) -> _Effect:
+        return self.opens(action), self.replacement(action)[::-1]
+
+    def _effect_of_unknown(self, symbol: str, action: Action) -> _Effect:
+        """The effect of a word outside the vocabulary, which counts as the unknown word; anything else is refused."""
+        kinds = {type(legal) for legal in self.legal(symbol)}
+        if isinstance(action, ApplyRule) and action.rule.lhs == symbol:
+            rules = sum(isinstance(known, ApplyRule) for known in self.actions)
+            raise UnknownRuleError(
+                f"{action} is not in the grammar ({rules} rules). Extract the grammar from data that covers "
+                "this tree, or leave such sentences out."
+            )
+        if isinstance(action, EmitMark) and EmitMark in kinds:
+            raise _unknown(action, self.actions)
+        if isinstance(action, EmitWord) and EmitWord in kinds:
+            return self._effect(action)
+        expected = [name.format(symbol) for kind, name in _EXPECTED.items() if kind in kinds] or ["nothing"]
+        raise IllegalActionError(f"{action} is not legal with {symbol} open: expected {' or '.join(expected)}")
+
+
+_Effect = tuple[bool, tuple[str, ...]]
+"""Whether the action is the parent of what it opens, and what it opens, rightmost first."""
+
+_EXPECTED: dict[type[Action], str] = {
+    ApplyRule: "a rule for {}",
+    EmitMark: "a mark",
+    EmitWord: "a word",
+    EndPhrase: "<eop>",
+    EndSentence: "<eos>",
+}
+
+
+def _unknown(action: Action, actions: Sequence[Action]) -> UnknownActionError:
+    return UnknownActionError(
+        f"the action {action} is not among the {len(actions)} of this target. "
+        "Take the target from data that covers this sentence, or leave it out."
+    )
 
 
 class Step(NamedTuple):
@@ -71,23 +236,25 @@ class Step(NamedTuple):
     parent: int
 
 
-def replay(target: Target[AnyState], actions: Iterable[Action]) -> list[Step]:
+def replay(target: Target[Any], actions: Iterable[Action]) -> list[Step]:
     """The steps that the actions take from the start to the end: the only source of training steps."""
     steps: list[Step] = []
-    state = target.start()
-    advance = target.advance
-    for action in actions:
-        steps.append(Step(action, state.symbol, state.parent))
-        state = advance(state, action)
-    if not state.finished:
-        raise IllegalActionError(f"the actions end with {state.symbol!r} open: expected <eos> as the last action")
+    top = target.start().top
+    open_after = target.open_after
+    for number, action in enumerate(actions, start=1):
+        after = open_after(top, action, number)
+        assert top is not None, "or the action would have been illegal"
+        steps.append(Step(action, top.symbol, top.parent))
+        top = after
+    if top is not None:
+        raise IllegalActionError(f"the actions end with {top.symbol!r} open: expected <eos> as the last action")
     return steps
 
 
 class ActionTable:
     """The numbers of a target's actions and symbols, and the legal table over them."""
 
-    def __init__(self, target: Target[AnyState]) -> None:
+    def __init__(self, target: Target[Any]) -> None:
         self.actions = tuple(target.actions)
         self.symbols = tuple(target.symbols)
         self._numbers = {action: number for number, action in enumerate(self.actions)}
@@ -105,10 +272,7 @@ class ActionTable:
         if number is None and isinstance(action, EmitWord):
             number = self._unknown
         if number is None:
-            raise UnknownActionError(
-                f"the action {action} is not among the {len(self.actions)} of this target. "
-                "Take the target from data that covers this sentence, or leave it out."
-            )
+            raise _unknown(action, self.actions)
         return number
 
     def symbol_number(self, symbol: str) -> int:

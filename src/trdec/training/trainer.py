@@ -65,8 +65,8 @@ def train(
         configuration.save(directory / CONFIGURATION_FILE)
         torch.manual_seed(configuration.seed)
         codec, seed = preparation.codec, configuration.seed
-        decoder = configuration.model.decoder
-        model = TranslationModel(configuration.model, codec.inventory(), decoder=decoder).to(device)
+        system = configuration.system
+        model = TranslationModel(configuration.model, codec.inventory(), system.encoder, system.decoder).to(device)
         observer.note(f"{sum(weight.numel() for weight in model.parameters()):,} weights on {device.type}")
         corpus = TrainingCorpus(
             Batcher(preparation.train, configuration.batches, seed),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trdec.configuration import CONFIGURATION_FILE, load_configuration
+from trdec.configuration import CONFIGURATION_FILE, load_saved_configuration
 from trdec.data.codec import Codec
 from trdec.errors import CheckpointError, ConfigError, FileError, ModelError, StoredDataError
 from trdec.model.translation_model import TranslationModel
@@ -22,9 +22,10 @@ def load_model(path: Path, device: str = "cpu") -> tuple[Codec, TranslationModel
         if not needed.exists():
             raise ModelError(f"{path}: has no {needed.name}, so it is not the directory of a trained model. {_MAKE}")
     try:
-        configuration = load_configuration(path / CONFIGURATION_FILE)
+        configuration = load_saved_configuration(path)
+        system = configuration.system
         codec = Codec.load(path / "codec")
-        model = TranslationModel(configuration.model, codec.inventory(), decoder=configuration.model.decoder)
+        model = TranslationModel(configuration.model, codec.inventory(), system.encoder, system.decoder)
         set_weights(model, read_tensors(weights), weights)
     except (ConfigError, StoredDataError, CheckpointError, FileError) as error:
         raise ModelError(

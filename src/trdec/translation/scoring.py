@@ -132,7 +132,7 @@ class Scorer:
     ) -> Iterator[Candidate]:
         """The lines of the files, with the trees given as they are, read from parses, or built."""
         codec = self._codec
-        needed = [t.kind for t in codec.treebanks if t.kind in ANNOTATIONS] if trees is None else []
+        needed = [kind for kind in codec.system.trees if kind in ANNOTATIONS] if trees is None else []
         if needed and annotation is None:
             raise UsageError(
                 f"this model writes {needed[0]} trees, which cannot be built from the words. Give their parses with "
@@ -141,8 +141,8 @@ class Scorer:
         if annotation is not None and not needed:
             raise UsageError("this model builds its trees from the words: leave --annotation out.")
         files = CorpusConfiguration(source=source, target=target, **dict.fromkeys(needed, annotation))
-        corpus = Corpus("score", files, codec.treebanks if trees is None else ())
-        reader = Reader(corpus, codec.treebanks, codec.source_side, codec.target_side, NO_FILTERS)
+        corpus = Corpus("score", files, codec.system.trees if trees is None else ())
+        reader = Reader(corpus, codec.system, codec.source_side, codec.target_side, NO_FILTERS)
         given = None if trees is None else treebank.read("brackets", trees)
         for pair, entry in zip_longest(corpus.pairs(), given or ()):
             if given is not None and (pair is None or entry is None):

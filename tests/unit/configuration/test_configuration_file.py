@@ -12,7 +12,7 @@ import yaml
 from trdec.configuration import Configuration, check_unchanged, load_configuration
 from trdec.configuration.reference import configuration_reference
 from trdec.errors import ConfigError, FileError
-from trdec.systems import SYSTEMS
+from trdec.systems import SYSTEMS, System, system_name
 
 REPOSITORY = Path(__file__).parents[3]
 
@@ -49,9 +49,34 @@ def test_what_a_file_leaves_out_has_the_papers_values(write: Any) -> None:
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_the_system_decides_the_decoder(write: Any, system: str) -> None:
-    configuration = load_configuration(write(MINIMAL), [f"system={system}"])
-    assert configuration.model.decoder == SYSTEMS[system].decoder
+def test_a_system_has_a_name(write: Any, system: str) -> None:
+    assert load_configuration(write(MINIMAL), [f"system={system}"]).system == SYSTEMS[system]
+
+
+def test_a_system_is_said_in_five_keys(write: Any, tmp_path: Path) -> None:
+    text = MINIMAL.replace("trdec-con", "{trees: [my_trees:pairs, flat], transforms: my_trees:mirror, decoder: tree}")
+    configuration = load_configuration(write(text))
+    keys = {"trees": ("my_trees:pairs", "flat"), "transforms": ("my_trees:mirror",), "target": "derivation"}
+    assert configuration.system == System(**keys, encoder="lstm", decoder="tree")
+    configuration.save(tmp_path / "saved.yaml")
+    saved = yaml.safe_load((tmp_path / "saved.yaml").read_text(encoding="utf-8"))["system"]
+    assert saved == {key: list(value) if isinstance(value, tuple) else value for key, value in configuration.system}
+    assert load_configuration(tmp_path / "saved.yaml") == configuration
+
+
+def test_a_system_that_equals_a_row_is_saved_by_its_name(write: Any, tmp_path: Path) -> None:
+    text = MINIMAL.replace("trdec-con", "{trees: constituency, transforms: strip-tags}")
+    load_configuration(write(text)).save(tmp_path / "saved.yaml")
+    assert "system: trdec-con\n" in (tmp_path / "saved.yaml").read_text(encoding="utf-8")
+
+
+def test_a_key_of_a_named_system_can_be_changed(write: Any) -> None:
+    changed = load_configuration(write(MINIMAL), ["system=trdec-binary", "system.transforms=wrap-words"]).system
+    assert changed == System(trees=("binary-1", "binary-2"), transforms=("wrap-words",))
+    assert system_name(changed) == "binary-1+binary-2/wrap-words/derivation/tree"
+    again = load_configuration(write(MINIMAL), ["system.trees=right-branching", "system.transforms=[]"]).system
+    assert system_name(again) == "right-branching/derivation/tree"
+    assert system_name(load_configuration(write(MINIMAL), ["system=lin", "system.target=lin"]).system) == "lin"
 
 
 def test_overrides_change_keys_at_any_depth(write: Any) -> None:
@@ -63,16 +88,16 @@ def test_overrides_change_keys_at_any_depth(write: Any) -> None:
         "data.train.source=other.src",
         "model.dropout={embeddings: 0.5}",
         "model.dropout.readout=0.25",
-        "data.transforms=[wrap-words, binarise]",
+        "system.transforms=[wrap-words, binarise]",
     ]
     configuration = load_configuration(write(MINIMAL), overrides)
-    assert configuration.system == "lin"
+    assert configuration.system.target == "lin"
     assert configuration.training.schedule.kind == "cosine"
     assert configuration.training.optimiser.learning_rate == 0.01
     assert configuration.training.early_stopping is None
     assert configuration.data.train.source == Path("other.src")
     assert (configuration.model.dropout.embeddings, configuration.model.dropout.readout) == (0.5, 0.25)
-    assert configuration.data.transforms == ("wrap-words", "binarise")
+    assert configuration.system.transforms == ("wrap-words", "binarise")
 
 
 def test_paths_of_data_are_below_the_folder(write: Any) -> None:
@@ -132,18 +157,38 @@ def test_paths_of_data_are_below_the_folder(write: Any) -> None:
         ),
         ("", ["system=trdec-bin"], "found 'trdec-bin'. Did you mean 'trdec-binary'?"),
         ("", ["system=zzz"], "system: expected a system, one of seq2seq, ccg,"),
+        ("", ["system.trees=binary-3"], "system.trees: expected a kind of tree, one of constituency, "),
+        ("", ["system.trees=binary-3"], "or your own as module:function; found 'binary-3'. Did you mean 'binary-2'?"),
+        ("", ["system.trees=own.py"], "or your own as module:function; found 'own.py'."),
+        ("", ["system.trees=[]"], "system.trees: "),
+        ("", ["system.transforms=wrapwords"], "found 'wrapwords'. Did you mean 'wrap-words'?"),
         (
             "",
-            ["model.decoder=sequence"],
-            "model.decoder: expected tree, which the system trdec-con has, found 'sequence'. Leave it out: the system",
+            ["system.target=derivations"],
+            "or your own as module:Class; found 'derivations'. Did you mean 'derivation'?",
         ),
+        ("", ["system.encoder=lsm"], "system.encoder: expected an encoder, one of lstm, or your own as module:Class"),
+        ("", ["system.decoder=three"], "found 'three'. Did you mean 'tree'?"),
+        ("", ["system={target: lin}"], "the key 'system.trees' is missing. The kinds of tree that are learnt"),
+        ("", ["system=trdec-bin", "system.target=lin"], "found 'trdec-bin'. Did you mean 'trdec-binary'?"),
+        (
+            "",
+            ["data.trees=flat"],
+            "'data.trees=flat': there is no key 'data.trees' any more. Say which trees with the ",
+        ),
+        (
+            "model: {decoder: sequence}",
+            [],
+            "my.yaml, line 6: there is no key 'model.decoder' any more. Say which decoder",
+        ),
+        ("", ["data.transforms=[binarise]"], "system: {trees: constituency, transforms: [strip-tags, binarise]}"),
         ("", ["nonsense"], "'nonsense': expected key=value with a dotted key, such as model.hidden_size=256."),
         ("", ["model..x=3"], "'model..x=3': expected key=value with a dotted key"),
         ("", ["model.hidden_size=[3"], "'model.hidden_size=[3': expected a YAML value, found '[3'."),
-        ("", ["system.name=3"], "'system.name=3': system is 'trdec-con' (a string) and has no keys"),
+        ("seed: 1", ["seed.name=3"], "'seed.name=3': seed is 1 (an integer) and has no keys"),
         ("seed: 1\nseed: 2", [], "my.yaml, line 7: the key 'seed' was already given at "),
         ("model: [", [], "my.yaml, line 6: not valid YAML: expected the node content"),
-        ("", ["system=[seq2seq, lin]"], "system: expected a string, found ['seq2seq', 'lin'] (a list)."),
+        ("", ["system=[seq2seq, lin]"], "system: expected keys with values, found ['seq2seq', 'lin'] (a list)."),
         ("", ["output=2024-02-30"], "'output=2024-02-30': expected a YAML value, found '2024-02-30'."),
         ("x: 2024-02-30", [], "my.yaml: not valid YAML: day is out of range for month."),
         ("model: &m {dropout: *m}", [], "my.yaml, line 6: the value of 'model.dropout' contains itself."),
@@ -155,7 +200,7 @@ def test_paths_of_data_are_below_the_folder(write: Any) -> None:
         (
             "",
             ["model.tie_embeddings=true", "model.readout=paper"],
-            "model: tie_embeddings needs features of the embeddings' size, 512, but this decoder's readout has 1024.",
+            "model.tie_embeddings needs features of the embeddings' size, 512, but this decoder's readout gives 1024.",
         ),
         (
             "",
@@ -216,7 +261,7 @@ def test_a_character_that_yaml_forbids_is_said(tmp_path: Path) -> None:
 
 
 def test_a_saved_configuration_is_the_same_when_read(write: Any, tmp_path: Path) -> None:
-    overrides = ["model.dropout.states=0.1", "output=größe/ö", "data.transforms=[binarise]", "training.clip=1"]
+    overrides = ["model.dropout.states=0.1", "output=größe/ö", "system.transforms=[binarise]", "training.clip=1"]
     configuration = load_configuration(write(MINIMAL), overrides[:-1])
     configuration.save(tmp_path / "saved.yaml")
     assert load_configuration(tmp_path / "saved.yaml") == configuration
@@ -256,7 +301,7 @@ def test_the_end_of_a_cosine_may_not_move(write: Any) -> None:
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_every_recipe_takes_every_system(path: Path, system: str) -> None:
     configuration = load_configuration(path, [f"system={system}"])
-    assert configuration.system == system
+    assert configuration.system == SYSTEMS[system]
     assert yaml.safe_load(path.read_text(encoding="utf-8"))["folder"] == str(configuration.folder)
 
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 from pydantic import ValidationError
 
+from trdec.configuration import Configuration
 from trdec.configuration.sections import DropoutConfiguration, ModelConfiguration
 from trdec.data.batch import Inventory
 from trdec.model.translation_model import TranslationModel
@@ -29,12 +30,15 @@ def test_unknown_keys_are_refused() -> None:
 
 
 def test_tied_embeddings_need_features_of_their_size() -> None:
-    with pytest.raises(ValidationError, match=r"tie_embeddings needs features of the embeddings' size, 4, .* 6"):
-        ModelConfiguration(embedding_size=4, hidden_size=3, tie_embeddings=True, readout="paper")
-    for keys in ({"embedding_size": 6, "readout": "paper"}, {"embedding_size": 4, "decoder": "sequence"}):
-        configuration = ModelConfiguration(hidden_size=3, tie_embeddings=True, **keys)
-        model = TranslationModel(configuration, small_inventory())
-        assert model.decoder.feature_size == configuration.embedding_size
+    corpus = {"source": "x", "target": "y"}
+    rest = {"output": "z", "data": {"train": corpus, "dev": corpus}}
+    small = ModelConfiguration(embedding_size=4, hidden_size=3, tie_embeddings=True, readout="paper")
+    with pytest.raises(ValidationError, match=r"tie_embeddings needs features of the embeddings' size, 4, .* gives 6"):
+        Configuration(system="trdec-binary", model=small, **rest)
+    for system, network in (("trdec-binary", small.model_copy(update={"embedding_size": 6})), ("seq2seq", small)):
+        configuration = Configuration(system=system, model=network, **rest)
+        model = TranslationModel(configuration.model, small_inventory(), decoder=configuration.system.decoder)
+        assert model.decoder.feature_size == network.embedding_size
 
 
 @pytest.mark.parametrize("bound", [0.1, 0.02])

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from support.toy_corpora import configuration
+from support.toy_corpora import changed_system, configuration
 from trdec.configuration.sections import CorpusConfiguration
 from trdec.data.codec import Codec
 from trdec.data.corpus import NO_FILTERS, Corpus, Reader
@@ -34,7 +34,11 @@ def toy_prepared(toy: Path, tmp_path_factory: pytest.TempPathFactory) -> Prepare
     def get(system: str, *transforms: str) -> Preparation:
         if (system, *transforms) not in made:
             directory = tmp_path_factory.mktemp("prepared") / "data"
-            made[system, *transforms] = prepare(configuration(toy, transforms=transforms), system, directory)
+            made[system, *transforms] = prepare(
+                configuration(toy),
+                changed_system(system, transforms=SYSTEMS[system].transforms + transforms),
+                directory,
+            )
         return made[system, *transforms]
 
     return get
@@ -42,8 +46,8 @@ def toy_prepared(toy: Path, tmp_path_factory: pytest.TempPathFactory) -> Prepare
 
 def sentences(codec: Codec, files: CorpusConfiguration) -> Iterator[tuple[list[str], list[Nonterminal]]]:
     """The target words of each pair and their trees, as training has them."""
-    corpus = Corpus("train", files, codec.treebanks)
-    reader = Reader(corpus, codec.treebanks, codec.source_side, codec.target_side, NO_FILTERS)
+    corpus = Corpus("train", files, codec.system.trees)
+    reader = Reader(corpus, codec.system, codec.source_side, codec.target_side, NO_FILTERS)
     for pair in corpus.pairs():
         found = reader.words(pair)
         assert not isinstance(found, LeftOut)
@@ -65,7 +69,7 @@ def sentences(codec: Codec, files: CorpusConfiguration) -> Iterator[tuple[list[s
 def test_decoding_undoes_encoding(system: tuple[str, ...], toy: Path, toy_prepared: Prepare) -> None:
     codec = toy_prepared(*system).codec
     for number, (target, trees) in enumerate(sentences(codec, configuration(toy).train)):
-        assert len(trees) == len(SYSTEMS[system[0]].treebanks)
+        assert len(trees) == len(SYSTEMS[system[0]].trees)
         for tree in trees:
             decoded = codec.decode(codec.encode_target(tree)[:, 0])
             assert decoded.tree == preterminals.remove(tree)
@@ -88,10 +92,12 @@ def test_decoding_undoes_encoding_on_or_en(system: str, corpora: Path) -> None:
         supertags=folder / "dev.eng.ccg",
     )
     source, target = (Side(Subwords.load(folder / f"{name}.spm.model"), None) for name in ("orm", "eng"))
-    family = SYSTEMS[system].target
-    codec = Codec(system, (), source, target, family.from_trees([], target.subwords.pieces))
+    family = SYSTEMS[system].target_class
+    codec = Codec(SYSTEMS[system], source, target, family.from_trees([], target.subwords.pieces))
     kept = [(sentence, tree) for sentence, trees in sentences(codec, dev) for tree in trees]
-    codec = Codec(system, (), source, target, family.from_trees([tree for _, tree in kept], target.subwords.pieces))
+    codec = Codec(
+        SYSTEMS[system], source, target, family.from_trees([tree for _, tree in kept], target.subwords.pieces)
+    )
     unknown = 0
     for sentence, tree in kept:
         actions = codec.encode_target(tree)[:, 0]
@@ -102,7 +108,7 @@ def test_decoding_undoes_encoding_on_or_en(system: str, corpora: Path) -> None:
         else:
             assert decoded.tree == tree
             assert words(decoded.tree) == sentence
-    assert unknown <= 6 * len(SYSTEMS[system].treebanks)
+    assert unknown <= 6 * len(SYSTEMS[system].trees)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -136,7 +142,7 @@ def test_a_source_piece_the_model_does_not_know_is_0(toy_prepared: Prepare) -> N
 
 def test_raw_text_is_tokenised_and_detokenised(toy: Path, tmp_path: Path) -> None:
     raw = configuration(toy, source_language="en", target_language="en")
-    codec = prepare(raw, "seq2seq", tmp_path / "data").codec
+    codec = prepare(raw, SYSTEMS["seq2seq"], tmp_path / "data").codec
     [(target, trees)] = [
         next(sentences(codec, configuration(toy, train=_one_line(tmp_path, "the dog sleeps, the dog sees.")).train))
     ]
@@ -167,7 +173,7 @@ def test_a_codec_that_was_saved_or_pickled_encodes_the_same(
     codec.save(tmp_path / "codec")
     for other in (Codec.load(tmp_path / "codec"), pickle.loads(pickle.dumps(codec))):
         assert other.table.actions == codec.table.actions
-        assert other.treebanks == codec.treebanks
+        assert other.system == codec.system
         for target, trees in list(sentences(codec, configuration(toy).dev))[:20]:
             assert (other.encode_source(" ".join(target)) == codec.encode_source(" ".join(target))).all()
             try:
@@ -196,11 +202,19 @@ def test_a_directory_that_is_missing_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 99}, "expected version 1 of the trdec codec format, found version 99"),
+        ({"version": 99}, "expected version 1 or 2 of the trdec codec format, found version 99"),
         ({"format": "other"}, "expected the description of a trdec codec, found something else"),
-        ({"system": "trdec-unheard-of"}, "expected a system, one of seq2seq, .* found 'trdec-unheard-of'"),
-        ({"transforms": ["paint"]}, "expected transforms, any of strip-tags, .* found 'paint'"),
-        ({"transforms": None}, "is missing or invalid"),
+        ({"system": {"trees": ["flut"]}}, r"expected a kind of tree, one of .* found 'flut'. Did you mean 'flat'\?"),
+        ({"system": {"trees": ["flat"], "transforms": ["paint"]}}, "expected a transform, one of .* found 'paint'"),
+        ({"system": {"trees": ["flat"], "target": "lon"}}, r"expected a target, .*found 'lon'. Did you mean 'lin'\?"),
+        ({"system": {"trees": []}}, "missing or invalid"),
+        ({"system": None}, "missing or invalid"),
+        (
+            {"version": 1, "system": "trdec-x", "transforms": []},
+            "expected a system, one of seq2seq, .* found 'trdec-x'",
+        ),
+        ({"version": 1, "system": "lin", "transforms": ["paint"]}, "expected a transform, one of .* found 'paint'"),
+        ({"version": 1, "system": "lin", "transforms": None}, "missing or invalid"),
     ],
 )
 def test_a_foreign_codec_is_refused(
@@ -211,6 +225,29 @@ def test_a_foreign_codec_is_refused(
     (tmp_path / "codec.json").write_text(json.dumps({**description, **change}))
     with pytest.raises(StoredDataError, match=message):
         Codec.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "keys"),
+    [
+        ({"system": "trdec-con", "transforms": []}, {}),
+        ({"system": "trdec-con", "transforms": ["binarise"]}, {"transforms": ("strip-tags", "binarise")}),
+        (
+            {"system": "trdec-con", "transforms": ["binarise"], "trees": ["flat", "ternary"]},
+            {"trees": ("flat", "ternary"), "transforms": ("binarise",)},
+        ),
+    ],
+)
+def test_a_codec_of_the_first_version_is_read(
+    old: dict[str, object], keys: dict[str, object], toy_prepared: Prepare, tmp_path: Path
+) -> None:
+    codec = toy_prepared("trdec-con").codec
+    codec.save(tmp_path)
+    description = json.loads((tmp_path / "codec.json").read_text())
+    (tmp_path / "codec.json").write_text(json.dumps({**description, "version": 1, **old}))
+    read = Codec.load(tmp_path)
+    assert read.system == changed_system("trdec-con", **keys)
+    assert read.table.actions == codec.table.actions
 
 
 def test_a_damaged_codec_is_refused(toy_prepared: Prepare, tmp_path: Path) -> None:

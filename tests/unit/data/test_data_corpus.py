@@ -9,9 +9,8 @@ import pytest
 from trdec.configuration.sections import CorpusConfiguration
 from trdec.data.corpus import Corpus
 from trdec.errors import EncodingError, FileError, TextFormatError, UsageError
-from trdec.systems import Treebank
 
-FLAT = (Treebank("flat"),)
+FLAT = ("flat",)
 
 
 def test_pairs_come_in_order_with_their_annotation(write) -> None:
@@ -21,7 +20,7 @@ def test_pairs_come_in_order_with_their_annotation(write) -> None:
         constituency=write("c", ["(S A)", "(S B B)"]),
         supertags=write("g", ["X", "Y Z"]),
     )
-    corpus = Corpus("train", files, (Treebank("constituency"), Treebank("supertags")))
+    corpus = Corpus("train", files, ("constituency", "supertags"))
     first, second = corpus.pairs()
     assert (first.number, first.source, first.target) == (0, "a", "A")
     assert [(record.line, record.text) for record in second.annotations] == [(2, "(S B B)"), (2, "Y Z")]
@@ -53,13 +52,13 @@ def test_too_few_or_too_many_trees_are_an_error_that_names_both_files(kind, line
         source=write("s", ["a", "b", "c"]), target=write("t", ["A", "B", "C"]), **{kind: write("trees", lines)}
     )
     with pytest.raises(TextFormatError, match=rf"s has 3 sentences, .*trees has {count}\."):
-        list(Corpus("train", files, (Treebank(kind),)).pairs())
+        list(Corpus("train", files, (kind,)).pairs())
 
 
 def test_a_tree_may_be_spread_over_lines(write) -> None:
     trees = write("trees", ["(S", "  (NP A)", "  b)", "", "(S c)"])
     files = CorpusConfiguration(source=write("s", ["x", "y"]), target=write("t", ["A b", "c"]), constituency=trees)
-    first, second = Corpus("train", files, (Treebank("constituency"),)).pairs()
+    first, second = Corpus("train", files, ("constituency",)).pairs()
     assert first.annotations[0].text.split() == ["(S", "(NP", "A)", "b)"]
     assert (second.annotations[0].line, second.annotations[0].text) == (5, "(S c)")
 
@@ -68,7 +67,7 @@ def test_comments_belong_to_the_sentence_after_them(write) -> None:
     word = "1\tA\t_\t_\t_\t_\t0\t_\t_\t_"
     trees = write("trees", ["# newdoc", "", "# text = A", word, "", "", word])
     files = CorpusConfiguration(source=write("s", ["x", "y"]), target=write("t", ["A", "A"]), dependency=trees)
-    first, second = Corpus("train", files, (Treebank("dependency"),)).pairs()
+    first, second = Corpus("train", files, ("dependency",)).pairs()
     assert first.annotations[0].text == f"# text = A\n{word}"
     assert (second.annotations[0].line, second.annotations[0].text) == (7, word)
 
@@ -104,4 +103,4 @@ def test_a_line_that_is_not_utf8_is_named(write, tmp_path: Path) -> None:
 def test_a_system_that_needs_trees_says_which_file_is_missing(write) -> None:
     files = CorpusConfiguration(source=write("s", ["a"]), target=write("t", ["A"]))
     with pytest.raises(UsageError, match=r"learns dependency trees, but data.dev names no file .* data.dev.dependency"):
-        Corpus("dev", files, (Treebank("dependency"),))
+        Corpus("dev", files, ("dependency",))

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from support.toy_corpora import configuration, files
+from support.toy_corpora import changed_system, configuration, files
 from trdec.configuration.sections import DataConfiguration, FilterConfiguration, SubwordConfiguration
 from trdec.data.prepare import Preparation, prepare
 from trdec.data.workers import ordered_map
@@ -25,9 +25,9 @@ from trdec.errors import (
     SubwordError,
     TrainingError,
     TreeShapeError,
-    UsageError,
     WorkerError,
 )
+from trdec.systems import SYSTEMS
 from trdec.text import Subwords
 
 
@@ -50,13 +50,13 @@ def folder(toy: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("system", ["trdec-binary", "trdec-dep"])
 def test_the_result_is_the_same_for_any_number_of_workers(system: str, toy: Path, tmp_path: Path) -> None:
-    prepare(configuration(toy), system, tmp_path / "one", workers=1)
-    prepare(configuration(toy), system, tmp_path / "two", workers=2)
+    prepare(configuration(toy), SYSTEMS[system], tmp_path / "one", workers=1)
+    prepare(configuration(toy), SYSTEMS[system], tmp_path / "two", workers=2)
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
 
 def test_examples_are_what_the_codec_encodes(toy: Path, tmp_path: Path) -> None:
-    made = prepare(configuration(toy), "trdec-binary", tmp_path / "model")
+    made = prepare(configuration(toy), SYSTEMS["trdec-binary"], tmp_path / "model")
     lines = (toy / "train.vel").read_text().splitlines()
     targets = (toy / "train.en").read_text().splitlines()
     assert len(made.train) == 2 * len(lines)
@@ -71,14 +71,14 @@ def test_examples_are_what_the_codec_encodes(toy: Path, tmp_path: Path) -> None:
 
 def test_a_rerun_uses_what_there_is(folder: Path, tmp_path: Path) -> None:
     data = tmp_path / "model"
-    first = prepare(configuration(folder), "trdec-binary", data)
+    first = prepare(configuration(folder), SYSTEMS["trdec-binary"], data)
     before, was = contents(data), identity(data)
-    again = prepare(configuration(folder), "trdec-binary", data)
+    again = prepare(configuration(folder), SYSTEMS["trdec-binary"], data)
     assert (identity(data), contents(data)) == (was, before)
     assert again.report == first.report
     moved = folder.rename(tmp_path / "moved")
     os.utime(moved / "train.en")
-    prepare(configuration(moved), "trdec-binary", data)
+    prepare(configuration(moved), SYSTEMS["trdec-binary"], data)
     assert identity(data) == was
 
 
@@ -87,7 +87,6 @@ def test_a_rerun_uses_what_there_is(folder: Path, tmp_path: Path) -> None:
     [
         ({"min_rule_count": 2}, "min_rule_count"),
         ({"filters": FilterConfiguration(max_ratio=5)}, "filters"),
-        ({"transforms": ("wrap-words",)}, "treebanks"),
         ({"target_subwords": SubwordConfiguration(size=80)}, "target_subwords"),
         ({"target_language": "en"}, "target_language"),
     ],
@@ -96,10 +95,10 @@ def test_another_configuration_is_prepared_again(
     changes: dict[str, object], name: str, toy: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     small = {"train": files(toy, "dev")}
-    prepare(configuration(toy, **small), "trdec-binary", tmp_path / "model")
+    prepare(configuration(toy, **small), SYSTEMS["trdec-binary"], tmp_path / "model")
     was = identity(tmp_path / "model")
     with caplog.at_level(logging.WARNING):
-        prepare(configuration(toy, **small, **changes), "trdec-binary", tmp_path / "model")
+        prepare(configuration(toy, **small, **changes), SYSTEMS["trdec-binary"], tmp_path / "model")
     assert identity(tmp_path / "model") != was
     assert f"data: made again, because of changes in {name}" in caplog.text
 
@@ -107,36 +106,43 @@ def test_another_configuration_is_prepared_again(
 @pytest.mark.parametrize("trained", ["checkpoints", "model.safetensors"])
 def test_what_a_model_was_trained_on_is_never_replaced(trained: str, toy: Path, tmp_path: Path) -> None:
     model, small = tmp_path / "model", {"train": files(toy, "dev")}
-    prepare(configuration(toy, **small), "seq2seq", model)
+    prepare(configuration(toy, **small), SYSTEMS["seq2seq"], model)
     (model / trained).touch()
     before = contents(model)
     with pytest.raises(TrainingError, match=r"model: .* other data: target_subwords changed. Choose another output"):
-        prepare(configuration(toy, **small, target_subwords=SubwordConfiguration(size=80)), "seq2seq", model)
+        prepare(configuration(toy, **small, target_subwords=SubwordConfiguration(size=80)), SYSTEMS["seq2seq"], model)
     assert contents(model) == before
     shutil.rmtree(model / "data")
     with pytest.raises(TrainingError, match=r"model: .* another codec .* Choose another output"):
-        prepare(configuration(toy, **small, target_subwords=SubwordConfiguration(size=80)), "seq2seq", model)
-    prepare(configuration(toy, **small), "seq2seq", model)
+        prepare(configuration(toy, **small, target_subwords=SubwordConfiguration(size=80)), SYSTEMS["seq2seq"], model)
+    prepare(configuration(toy, **small), SYSTEMS["seq2seq"], model)
     assert contents(model) == before
 
 
 def test_a_changed_file_is_prepared_again(folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     data = configuration(folder, train=files(folder, "dev"))
-    prepare(data, "trdec-binary", tmp_path / "model")
+    prepare(data, SYSTEMS["trdec-binary"], tmp_path / "model")
     lines = (folder / "dev.vel").read_text().splitlines()
     stat = (folder / "dev.vel").stat()
     (folder / "dev.vel").write_text("\n".join([lines[1], lines[0], *lines[2:]]) + "\n")
     os.utime(folder / "dev.vel", ns=(stat.st_atime_ns, stat.st_mtime_ns))
     (folder / "dev.en.con").write_text("not needed by this system")
-    made = prepare(data, "trdec-binary", tmp_path / "model")
+    made = prepare(data, SYSTEMS["trdec-binary"], tmp_path / "model")
     assert "because of changes in dev.source, train.source" in caplog.text
     assert (made.train[0].source == made.codec.encode_source(lines[1])).all()
 
 
+def test_another_transform_is_prepared_again(toy: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    small = configuration(toy, train=files(toy, "dev"))
+    prepare(small, SYSTEMS["trdec-binary"], tmp_path / "data")
+    prepare(small, changed_system("trdec-binary", transforms="wrap-words"), tmp_path / "data")
+    assert "data: made again, because of changes in transforms" in caplog.text
+
+
 def test_another_system_is_prepared_again(toy: Path, tmp_path: Path) -> None:
-    prepare(configuration(toy), "seq2seq", tmp_path / "model")
-    made = prepare(configuration(toy), "trdec-binary", tmp_path / "model")
-    assert made.codec.system_name == "trdec-binary"
+    prepare(configuration(toy), SYSTEMS["seq2seq"], tmp_path / "model")
+    made = prepare(configuration(toy), SYSTEMS["trdec-binary"], tmp_path / "model")
+    assert made.codec.system == SYSTEMS["trdec-binary"]
     assert not (tmp_path / "model" / "codec" / "marks.txt").exists()
 
 
@@ -147,10 +153,10 @@ def test_damaged_data_are_prepared_again(
     name: str, toy: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     data = configuration(toy, train=files(toy, "dev"))
-    prepare(data, "seq2seq", tmp_path / "model")
+    prepare(data, SYSTEMS["seq2seq"], tmp_path / "model")
     before = contents(tmp_path / "model")
     (tmp_path / "model" / name).write_bytes(before[name][:-20])
-    prepare(data, "seq2seq", tmp_path / "model")
+    prepare(data, SYSTEMS["seq2seq"], tmp_path / "model")
     assert contents(tmp_path / "model") == before
     damaged = name if name.startswith("data") else "codec"
     assert "made again" in caplog.text
@@ -159,12 +165,12 @@ def test_damaged_data_are_prepared_again(
 
 def test_a_codec_that_is_not_the_datas_own_is_made_again(toy: Path, tmp_path: Path) -> None:
     data = configuration(toy, train=files(toy, "dev"))
-    prepare(data, "seq2seq", tmp_path / "model")
+    prepare(data, SYSTEMS["seq2seq"], tmp_path / "model")
     before = contents(tmp_path / "model")
     shutil.copy(tmp_path / "model/codec/source.spm.model", tmp_path / "model/codec/target.spm.model")
     with pytest.raises(StoredDataError, match="model/codec: "):
         Preparation.open(tmp_path / "model")
-    prepare(data, "seq2seq", tmp_path / "model")
+    prepare(data, SYSTEMS["seq2seq"], tmp_path / "model")
     assert contents(tmp_path / "model") == before
 
 
@@ -172,7 +178,7 @@ def test_a_directory_with_something_else_is_left_alone(toy: Path, tmp_path: Path
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "thesis.tex").write_text("mine")
     with pytest.raises(StoredDataError, match="data: expected prepared data or nothing, found something else"):
-        prepare(configuration(toy), "seq2seq", tmp_path)
+        prepare(configuration(toy), SYSTEMS["seq2seq"], tmp_path)
     assert (tmp_path / "data" / "thesis.tex").read_text() == "mine"
 
 
@@ -183,28 +189,29 @@ from pathlib import Path
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
 from support.toy_corpora import configuration
 from trdec.data.prepare import prepare
+from trdec.systems import SYSTEMS
 
 def kill(task, done, total):
     if task == "encoding train":
         os.kill(os.getpid(), signal.SIGKILL)
 
-prepare(configuration(Path({str(toy)!r})), "seq2seq", Path({str(tmp_path / "model")!r}), progress=kill)
+prepare(configuration(Path({str(toy)!r})), SYSTEMS["seq2seq"], Path({str(tmp_path / "model")!r}), progress=kill)
 """
     killed = subprocess.run([sys.executable, "-c", script], check=False)
     assert killed.returncode == -signal.SIGKILL
     assert not (tmp_path / "model" / "data").exists()
-    made = prepare(configuration(toy), "seq2seq", tmp_path / "model")
+    made = prepare(configuration(toy), SYSTEMS["seq2seq"], tmp_path / "model")
     assert len(made.train) == 600
     assert {path.name for path in (tmp_path / "model").iterdir()} == {".data.lock", "codec", "data"}
 
 
 def test_an_error_leaves_what_was_there(folder: Path, tmp_path: Path) -> None:
     data = configuration(folder, train=files(folder, "dev"))
-    prepare(data, "trdec-con", tmp_path / "model")
+    prepare(data, SYSTEMS["trdec-con"], tmp_path / "model")
     before = contents(tmp_path / "model")
     (folder / "dev.en.con").write_text("(S x)\n")
     with pytest.raises(Exception, match=r"has 60 sentences, .*dev.en.con has 1"):
-        prepare(data, "trdec-con", tmp_path / "model")
+        prepare(data, SYSTEMS["trdec-con"], tmp_path / "model")
     assert contents(tmp_path / "model") == before
     assert not list(tmp_path.rglob("*.tmp"))
 
@@ -213,14 +220,16 @@ def test_a_label_that_means_something_else_leaves_its_sentence_out(folder: Path,
     trees = (folder / "train.en.con").read_text().splitlines()
     trees[3] = trees[3].replace("(NP", "(pre+", 1)
     (folder / "train.en.con").write_text("\n".join(trees) + "\n")
-    made = prepare(configuration(folder), "trdec-con", tmp_path / "model")
+    made = prepare(configuration(folder), SYSTEMS["trdec-con"], tmp_path / "model")
     assert len(made.train) == 599
     assert "the label 'pre+' is kept for preterminals" in json.dumps(made.report.to_json())
 
 
 def test_progress_is_told(toy: Path, tmp_path: Path) -> None:
     told: dict[str, tuple[int, int]] = {}
-    prepare(configuration(toy), "lin", tmp_path / "model", progress=lambda task, *state: told.update({task: state}))
+    prepare(
+        configuration(toy), SYSTEMS["lin"], tmp_path / "model", progress=lambda task, *state: told.update({task: state})
+    )
     assert told == {
         "learning source subwords": (600, 600),
         "learning target subwords": (600, 600),
@@ -240,30 +249,25 @@ def test_subwords_are_learnt_from_a_part_of_a_large_corpus(
         if task == "learning source subwords":
             seen.append(done)
 
-    prepare(configuration(toy), "seq2seq", tmp_path / "model", progress=progress)
+    prepare(configuration(toy), SYSTEMS["seq2seq"], tmp_path / "model", progress=progress)
     assert seen == list(range(1, 600, 2))
-
-
-def test_an_unknown_system_is_refused(toy: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"expected a system, one of seq2seq, .*; found 'trdec'"):
-        prepare(configuration(toy), "trdec", tmp_path / "model")
 
 
 def test_too_many_subwords_for_the_text_are_refused(toy: Path, tmp_path: Path) -> None:
     data = configuration(toy, target_subwords=SubwordConfiguration(size=50_000))
     with pytest.raises(SubwordError, match=r"train.en: cannot learn 50000 bpe pieces .*\(data.target_subwords.size\)"):
-        prepare(data, "seq2seq", tmp_path / "model")
+        prepare(data, SYSTEMS["seq2seq"], tmp_path / "model")
 
 
 def test_trees_that_a_system_cannot_write_are_refused(toy: Path, tmp_path: Path) -> None:
     with pytest.raises(TreeShapeError, match=r"train.en.ccg, line 1: expected a flat tree of supertags"):
-        prepare(configuration(toy, transforms=("wrap-words",)), "ccg", tmp_path / "model")
+        prepare(configuration(toy), changed_system("ccg", transforms="wrap-words"), tmp_path / "model")
 
 
 def test_an_output_that_cannot_be_written_is_named(toy: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match=r"file.*: cannot be written: (File exists|Not a directory)"):
-        prepare(configuration(toy), "seq2seq", tmp_path / "file" / "data")
+        prepare(configuration(toy), SYSTEMS["seq2seq"], tmp_path / "file" / "data")
 
 
 def test_results_come_in_the_order_of_the_shards() -> None:
@@ -276,7 +280,7 @@ def test_a_worker_that_dies_is_reported() -> None:
 
 
 def test_a_preparation_of_another_version_is_refused(toy: Path, tmp_path: Path) -> None:
-    prepare(configuration(toy, train=files(toy, "dev")), "seq2seq", tmp_path / "model")
+    prepare(configuration(toy, train=files(toy, "dev")), SYSTEMS["seq2seq"], tmp_path / "model")
     path = tmp_path / "model" / "data" / "preparation.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "version": 0}))
     with pytest.raises(StoredDataError, match=r"preparation.json: expected version 2 .* found version 0"):
@@ -347,13 +351,13 @@ if __name__ == "__main__":
 
 def test_a_report_that_lacks_a_count_is_made_again(toy: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     data = configuration(toy, train=files(toy, "dev"))
-    prepare(data, "seq2seq", tmp_path / "model")
+    prepare(data, SYSTEMS["seq2seq"], tmp_path / "model")
     report = tmp_path / "model" / "data" / "report.json"
     before = report.read_bytes()
     content = json.loads(before)
     del content["train"]["pairs_left_out"]
     report.write_text(json.dumps(content))
-    prepare(data, "seq2seq", tmp_path / "model")
+    prepare(data, SYSTEMS["seq2seq"], tmp_path / "model")
     assert report.read_bytes() == before
     assert f"made again: {report}: 'pairs_left_out'" in caplog.text
 

@@ -27,7 +27,7 @@ TREES = ["(S (NP (D e) (N f)) (VP (V g) (N h)))"] * 3
 
 def prepared(write, tmp_path: Path, system: str, source: list[str], target: list[str], **changes) -> Preparation:
     """A preparation of good sentences followed by these, with trees if the system needs some."""
-    kind = SYSTEMS[system].treebanks[0].kind
+    kind = SYSTEMS[system].trees[0]
     good = {"constituency": TREES, "supertags": ["X Y X Y"] * 3}
     annotation = {kind: write("trees", [*good[kind], *changes.pop("trees")])} if kind in good else {}
     files = CorpusConfiguration(
@@ -36,10 +36,10 @@ def prepared(write, tmp_path: Path, system: str, source: list[str], target: list
     data = DataConfiguration(
         **{"train": files, "dev": files, "source_subwords": SUBWORDS, "target_subwords": SUBWORDS, **changes}
     )
-    made = prepare(data, system, tmp_path / "data")
+    made = prepare(data, SYSTEMS[system], tmp_path / "data")
     for split in (made.report.train, made.report.dev):
         kept = split.pairs - split.pairs_left_out.total()
-        assert kept * len(SYSTEMS[system].treebanks) == split.examples + split.trees_left_out.total()
+        assert kept * len(SYSTEMS[system].trees) == split.examples + split.trees_left_out.total()
     assert len(made.train) == made.report.train.examples
     assert made.report.train.steps == made.train.step_lengths.sum()
     assert made.report.train.source_pieces == made.train.source_lengths.sum()
@@ -125,7 +125,7 @@ def test_unknown_pieces_are_counted(toy: Path, tmp_path: Path) -> None:
     for name, text in (("source", "猫"), ("target", "猫 犬")):
         (tmp_path / name).write_text(f"{text}\n")
     dev = CorpusConfiguration(source=tmp_path / "source", target=tmp_path / "target")
-    report = prepare(configuration(toy, dev=dev), "trdec-binary", tmp_path / "data").report
+    report = prepare(configuration(toy, dev=dev), SYSTEMS["trdec-binary"], tmp_path / "data").report
     assert report.dev.unknown_source_pieces == 2
     assert report.dev.unknown_target_pieces == 4
     assert report.train.unknown_target_pieces == 0
@@ -136,7 +136,7 @@ def test_crossing_arcs_are_counted(write, tmp_path: Path) -> None:
     trees = write("trees", [f"{n}\t{w}\t_\t_\t_\t_\t{h}\t_\t_\t_" for n, w, h in rows])
     files = CorpusConfiguration(source=write("s", ["a b c d"]), target=write("t", ["e f g h"]), dependency=trees)
     data = DataConfiguration(train=files, dev=files, source_subwords=SUBWORDS, target_subwords=SUBWORDS)
-    assert prepare(data, "trdec-dep", tmp_path / "data").report.train.crossing_arcs == 1
+    assert prepare(data, SYSTEMS["trdec-dep"], tmp_path / "data").report.train.crossing_arcs == 1
 
 
 def test_a_report_is_stored_as_json_and_read_back(write, tmp_path: Path) -> None:
@@ -151,10 +151,10 @@ def test_a_report_is_stored_as_json_and_read_back(write, tmp_path: Path) -> None
 def test_a_corpus_of_which_nothing_is_left_is_an_error(toy: Path, write, tmp_path: Path) -> None:
     empty = CorpusConfiguration(source=write("s", [""]), target=write("t", [""]))
     with pytest.raises(NoExamplesError, match=r"expected dev examples, found none: 1 .* source or target is empty"):
-        prepare(configuration(toy, dev=empty), "seq2seq", tmp_path / "data")
+        prepare(configuration(toy, dev=empty), SYSTEMS["seq2seq"], tmp_path / "data")
     strict = FilterConfiguration(max_source_length=1)
     with pytest.raises(NoExamplesError, match=r"expected training examples, found none: .* source is too long"):
-        prepare(configuration(toy, filters=strict), "seq2seq", tmp_path / "data")
+        prepare(configuration(toy, filters=strict), SYSTEMS["seq2seq"], tmp_path / "data")
     assert [path.name for path in (tmp_path / "data").iterdir()] == [".data.lock"]
 
 
@@ -176,10 +176,10 @@ def test_known_answers_on_or_en(corpora: Path, tmp_path: Path) -> None:
         source_subwords=SubwordConfiguration(model=folder / "orm.spm.model"),
         target_subwords=SubwordConfiguration(model=folder / "eng.spm.model"),
     )
-    report = prepare(data, "trdec-con", tmp_path / "con").report
+    report = prepare(data, SYSTEMS["trdec-con"], tmp_path / "con").report
     assert report.actions["rule"] == 2723
     assert report.train.examples == 6450
     assert report.dev.trees_left_out == {Reason.UNSEEN: 87}
-    report = prepare(data, "ccg", tmp_path / "ccg").report
+    report = prepare(data, SYSTEMS["ccg"], tmp_path / "ccg").report
     assert report.train.trees_left_out == {Reason.UNREADABLE: 3}
     assert report.train.examples == 6447

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 import subprocess
 import sys
@@ -9,12 +10,30 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
+from hypothesis import given
 
+from support import strategies
 from support.model_directory import trained
+from trdec.targets.target import Target, replay
+from trdec.trees.transforms import null_labels
+from trdec.trees.tree import Nonterminal, words
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 EXAMPLES = Path(__file__).parent.parent.parent.parent / "examples"
+
+TOY = """\
+output: model
+folder: toy
+data:
+  train: {source: train.vel, target: train.en}
+  dev: {source: dev.vel, target: dev.en}
+  source_subwords: {size: 150}
+  target_subwords: {size: 120}
+model: {embedding_size: 8, hidden_size: 8}
+training: {max_updates: 3, validate_every: 3, log_every: 3, plot: false}
+"""
 
 
 def test_figure_1_is_the_papers_derivation(capsys: pytest.CaptureFixture[str]) -> None:
@@ -26,18 +45,46 @@ def test_figure_1_is_the_papers_derivation(capsys: pytest.CaptureFixture[str]) -
     assert lines[-1].split() == ["18", "<end>", "0", "<eos>"]
 
 
-def test_the_custom_builder_is_used_without_touching_the_package(trdec: Run) -> None:
+def test_a_tree_kind_is_added_without_touching_the_package(trdec: Run) -> None:
     sentence = "It sleeps because it ate and drank .\n"
-    result = trdec("trees", "build", "custom_builder:clauses", stdin=sentence, cwd=EXAMPLES)
+    result = trdec("trees", "build", "add_a_tree_kind:clauses", stdin=sentence, cwd=EXAMPLES)
     assert result.stdout == (
         "(ROOT (CLAUSE (NULL It sleeps)) (CLAUSE (NULL (NULL because it) ate)) (CLAUSE (NULL (NULL and drank) .)))\n"
     )
 
 
-def test_the_custom_builder_is_twenty_lines() -> None:
-    docstring, code = (EXAMPLES / "custom_builder.py").read_text(encoding="utf-8").split('"""\n', maxsplit=1)
+def test_a_tree_kind_is_twenty_lines() -> None:
+    docstring, code = (EXAMPLES / "add_a_tree_kind.py").read_text(encoding="utf-8").split('"""\n', maxsplit=1)
     assert docstring.startswith('"""')
     assert len(code.strip().splitlines()) <= 20
+
+
+@given(strategies.trees())
+def test_the_example_of_a_target_is_read_back(tree: Nonterminal) -> None:
+    target: type[Target[str]] = runpy.run_path(str(EXAMPLES / "add_a_target.py"))["BracketTarget"]
+    made = target.from_trees([tree], words(tree))
+    actions = made.linearise(tree)
+    assert made.read(actions) == null_labels(tree)
+    assert len(replay(made, actions)) == len(actions)
+
+
+@pytest.mark.parametrize("name", ["add_a_tree_kind", "add_a_target"])
+def test_what_an_example_adds_is_trained_and_translates(name: str, trdec: Run, tmp_path: Path) -> None:
+    """The example alone in a directory, with the line of YAML in its docstring."""
+    text = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
+    (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    (system,) = re.findall(r"^    (system: .*)$", text, flags=re.MULTILINE)
+    (tmp_path / "my.yaml").write_text(f"{system}\n{TOY}", encoding="utf-8")
+    trdec("toy", "--sentences", "60", "--output", "toy", cwd=tmp_path)
+    trained = trdec("train", "my.yaml", cwd=tmp_path)
+    assert trained.returncode == 0, trained.stderr
+    source = (tmp_path / "toy" / "dev.vel").read_text(encoding="utf-8").splitlines()[0]
+    translated = trdec("translate", "model", "--trees", "trees", stdin=f"{source}\n", cwd=tmp_path)
+    assert translated.returncode == 0, translated.stderr
+    assert len(translated.stdout.splitlines()) == 1
+    assert (tmp_path / "trees").read_text(encoding="utf-8").startswith("(ROOT")
+    saved = yaml.safe_load((tmp_path / "model" / "config.yaml").read_text(encoding="utf-8"))["system"]
+    assert any(str(value).startswith((name, f"['{name}")) for value in saved.values())
 
 
 def test_a_model_is_used_from_python() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
+from trdec.configuration import load_configuration
 from trdec.errors import ConfigError, FileError, UsageError
 from trdec.experiment.configuration import experiment_reference, load_experiment
 from trdec.experiment.plan import make_plan
-from trdec.systems import SYSTEMS
+from trdec.systems import SYSTEMS, System
 
 REPOSITORY = Path(__file__).parents[3]
 RECIPES = sorted((REPOSITORY / "configs" / "experiments").glob("*.yaml"))
@@ -52,20 +54,47 @@ def test_runs_are_systems_times_seeds_with_the_changes_applied(file: Path) -> No
         ("trdec-binary", 5),
     ]
     for run in plan.runs:
-        assert run.training.system == run.system
+        assert run.training.system == SYSTEMS[run.system]
         assert run.training.seed == run.seed
         assert run.training.training.max_updates == 7
         assert run.training.model.hidden_size == 16
     assert len({run.training.output for run in plan.runs}) == 4
 
 
-def test_a_variant_is_a_system_with_other_keys(file: Path) -> None:
-    variants = "variants={wide: {system: trdec-binary, changes: {model.hidden_size: 99}}}"
-    plain, wide = make_plan(load_experiment(file, [variants, "systems=[trdec-binary, wide]", "seeds=[1]"])).runs
-    assert [plain.system, wide.system] == ["trdec-binary", "wide"]
-    assert plain.training.system == wide.training.system == "trdec-binary"
+ROWS = """systems=[
+    trdec-binary,
+    {name: wide, like: trdec-binary, changes: {model.hidden_size: 99}},
+    {name: wrapped, like: trdec-binary, transforms: wrap-words},
+    {name: right, trees: right-branching},
+]"""
+
+
+def test_a_row_is_a_system_by_name_or_in_its_keys(file: Path) -> None:
+    plain, wide, wrapped, right = make_plan(load_experiment(file, [ROWS, "seeds=[1]"])).runs
+    assert [run.system for run in (plain, wide, wrapped, right)] == ["trdec-binary", "wide", "wrapped", "right"]
+    assert plain.training.system == wide.training.system == SYSTEMS["trdec-binary"]
+    assert wrapped.training.system == System(trees=("binary-1", "binary-2"), transforms=("wrap-words",))
+    assert right.training.system == System(trees=("right-branching",))
     assert [plain.training.model.hidden_size, wide.training.model.hidden_size] == [16, 99]
     assert wide.directory.name == "wide-1"
+    for run in (plain, wide, wrapped, right):
+        recipe, *overrides = run.commands["train"][1:]
+        assert load_configuration(recipe, overrides) == run.training
+
+
+def test_rows_are_saved_as_they_were_given(file: Path, tmp_path: Path) -> None:
+    experiment = load_experiment(file, [ROWS])
+    experiment.save(tmp_path / "saved.yaml")
+    saved = yaml.safe_load((tmp_path / "saved.yaml").read_text())["systems"]
+    assert saved[0] == "trdec-binary"
+    assert saved[2:] == [
+        {"name": "wrapped", "like": "trdec-binary", "transforms": ["wrap-words"]},
+        {"name": "right", "trees": ["right-branching"]},
+    ]
+    assert load_experiment(tmp_path / "saved.yaml").systems == experiment.systems
+    scale = "scales={other: {systems: [lin, {name: right, trees: right-branching}]}}"
+    scaled = load_experiment(file, [ROWS, scale], scale="other")
+    assert [row.system for row in scaled.systems] == [SYSTEMS["lin"], System(trees=("right-branching",))]
 
 
 def test_without_a_test_set_dev_is_scored(file: Path) -> None:
@@ -96,9 +125,13 @@ def test_an_unknown_scale_is_named_with_those_there_are(file: Path) -> None:
         ("systems=[trdec-dip]", r"expected a system, one of seq2seq.*'trdec-dip'\. Did you mean 'trdec-dep'\?"),
         ("systems=[lin, lin]", r"systems: the system lin is given twice\."),
         ("seeds=[1, 2, 1]", r"seeds: the seed 1 is given twice\."),
-        ("variants={lin: {system: seq2seq}}", r"variants: expected a new name of letters, digits.*found 'lin'\."),
-        ("variants={a/b: {system: lin}}", r"variants: expected a new name of letters, digits.*found 'a/b'\."),
-        ("variants={mine: {system: lan}}", r"variants\.mine\.system: expected a system, one of .*found 'lan'"),
+        ("systems=[{name: lin, like: seq2seq}]", r"expected a new name of letters, digits.*found 'lin'\."),
+        ("systems=[{name: a/b, like: lin}]", r"expected a new name of letters, digits.*found 'a/b'\."),
+        ("systems=[{name: mine, like: lan}]", r"expected a system, one of .*found 'lan'\. Did you mean 'lin'\?"),
+        ("systems=[{name: mine, like: lin, target: lan}]", r"expected a target, .*found 'lan'\. Did you mean 'lin'\?"),
+        ("systems=[{name: mine, target: lin}]", r"mine: the key 'trees' is missing"),
+        ("systems=[{name: mine, tree: flat}]", r"has no key 'tree'\. Did you mean 'trees'\?"),
+        ("variants={mine: {system: lin}}", r"there is no key 'variants' any more\. List them under systems"),
         ("seeds=[]", r"seeds: .*at least 1 item"),
         ("decoding.beam_size=0", r"decoding\.beam_size: expected a number greater than or equal to 1, found 0"),
     ],

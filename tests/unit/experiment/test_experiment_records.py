@@ -96,8 +96,7 @@ def test_an_edit_of_an_own_builder_makes_training_due(tmp_path: Path, monkeypatc
     monkeypatch.syspath_prepend(tmp_path)
     plan = _plan(
         tmp_path,
-        "systems=[mine]",
-        "variants={mine: {system: trdec-binary, changes: {data.trees: ['builder_of_this_test:flat']}}}",
+        "systems=[{name: mine, trees: 'builder_of_this_test:flat'}]",
     )
     assert module in plan.files(plan.runs[0])
 

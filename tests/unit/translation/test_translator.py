@@ -178,7 +178,7 @@ def test_a_damaged_model_or_one_of_another_version_says_so(directory: Path, tmp_
         Translator.load(damaged)
     newer = _copy(directory, tmp_path / "newer")
     description = newer / "codec" / "codec.json"
-    description.write_text(description.read_text().replace('"version": 1', '"version": 99'))
+    description.write_text(description.read_text().replace('"version": 2', '"version": 99'))
     with pytest.raises(ModelError, match=r"(?s)another version.*found version 99"):
         Translator.load(newer)
     failed = _copy(directory, tmp_path / "failed")

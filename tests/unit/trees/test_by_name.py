@@ -14,8 +14,10 @@ from hypothesis import given
 
 from support import strategies
 from trdec.errors import MisalignedTreeError, TrdecError, TreeShapeError, UsageError
+from trdec.extensions import extension_file, is_extension
 from trdec.trees.builders import BUILDERS
-from trdec.trees.own_builders import builder_called, is_own, own_file
+from trdec.trees.by_name import builder_called, transform_called
+from trdec.trees.transforms import TRANSFORMS
 from trdec.trees.tree import Nonterminal, words
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -59,7 +61,7 @@ def test_a_function_in_the_current_directory_is_found(module: Module) -> None:
     builder = builder_called("own_pairs:pairs")
     assert repr(builder(["a", "b", "c"], Random(1))) == "(ROOT (ALL (PAIR a b) (PAIR c)))"
     assert builder.description == "Words two by two."
-    assert own_file("own_pairs:pairs") == path
+    assert extension_file("own_pairs:pairs") == path
 
 
 def test_a_builder_is_given_the_generator(module: Module) -> None:
@@ -98,7 +100,7 @@ def test_every_builder_of_ones_own_keeps_the_words_under_root(sentence: list[str
     ],
 )
 def test_how_a_function_is_named(name: str, answer: bool) -> None:
-    assert is_own(name) is answer
+    assert is_extension(name) is answer
 
 
 @pytest.mark.parametrize(
@@ -106,7 +108,7 @@ def test_how_a_function_is_named(name: str, answer: bool) -> None:
     [
         (
             "binary-3",
-            "expected a kind of tree, one of binary-1, .*, or a function of your own as module:function; found",
+            "expected a kind of tree, one of binary-1, .*, or your own as module:function; found",
         ),
         (
             "nowhere_at_all:pairs",
@@ -149,6 +151,25 @@ def test_what_is_no_tree_over_its_words_is_refused(
     module(name, f"{IMPORTS}wrong = {function}\n")
     with pytest.raises(error, match=rf"{name}:wrong: for the sentence 'a b' expected .*{message}"):
         builder_called(f"{name}:wrong")(["a", "b"], Random(1))
+
+
+def test_a_transform_is_checked(module: Module) -> None:
+    module(
+        "own_transforms",
+        f"{IMPORTS}"
+        "def same(tree): return tree\n"
+        "def cut(tree): return Nonterminal(tree.label, tree.children[:1])\n"
+        "def leaf(tree): return tree.children[0]\n",
+    )
+    tree = BUILDERS["flat"](["a", "b"], Random(1))
+    assert transform_called("own_transforms:same")(tree) == tree
+    assert transform_called("null-labels") is TRANSFORMS["null-labels"]
+    with pytest.raises(MisalignedTreeError, match=r"own_transforms:cut: for the sentence 'a b' expected .* over 'a'"):
+        transform_called("own_transforms:cut")(tree)
+    with pytest.raises(TreeShapeError, match="own_transforms:leaf: expected a whole tree, found the word 'a'"):
+        transform_called("own_transforms:leaf")(BUILDERS["flat"](["a"], Random(1)))
+    with pytest.raises(UsageError, match=r"expected a transform, .*found 'null-label'. Did you mean 'null-labels'\?"):
+        transform_called("null-label")
 
 
 def test_a_pre_node_over_words_is_welcome(module: Module) -> None:

@@ -1,10 +1,15 @@
-"""A tree kind of your own, in a file of your own: nothing in trdec is changed.
+"""A kind of tree from outside the package: nothing in trdec is changed.
 
-    trdec trees build custom_builder:clauses sentences.txt | trdec trees show
-    trdec train my.yaml system=trdec-binary data.trees=custom_builder:clauses
+Look at the trees, from the directory that this file is in:
 
-from the directory that this file is in. Here a conjunction begins a clause, clauses stand side by side, and each is
-balanced inside, as the paper's algorithm 1 has it.
+    trdec trees build add_a_tree_kind:clauses sentences.txt | trdec trees show
+
+Train on them, with this in a configuration file:
+
+    system: {trees: add_a_tree_kind:clauses}
+
+Here a conjunction begins a clause, clauses stand side by side, and each is balanced inside, as in the paper's
+algorithm 1.
 """
 
 from collections.abc import Sequence
