@@ -1,13 +1,13 @@
-"""`trdec train`: train a model, or go on training it."""
+"""`trdec train`: train a model, or resume training it."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from trdec.cli.messages import say
 from trdec.cli.prepare import preparing
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from trdec.training.interfaces import Observer
 
 
-def train(
+def train_command(
     config: Annotated[Path, typer.Argument(metavar="CONFIG", help="A YAML file; configs/ has recipes.")],
     overrides: Annotated[
         list[str] | None,
@@ -25,18 +25,18 @@ def train(
     ] = None,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that prepare the data.")] = 1,
 ) -> None:
-    """Train the model that a configuration describes; run the same command again to go on after an interruption."""
+    """Train the model that a configuration describes; after an interruption, the same command resumes."""
     from trdec.configuration import load_configuration
     from trdec.errors import TrainingInterrupted
     from trdec.training.loop import WORST
-    from trdec.training.trainer import train as train_model
+    from trdec.training.trainer import train
 
     configuration = load_configuration(config, overrides or ())
     try:
         bleu = dev_bleu if configuration.training.metric == "bleu" else None
-        outcome = train_model(configuration, _display(), bleu, workers, preparing())
+        outcome = train(configuration, _display(), bleu, workers, preparing())
     except TrainingInterrupted as interruption:
-        _say(f"trdec: {interruption}")
+        say(f"trdec: {interruption}")
         raise typer.Exit(128 + interruption.signal_number) from interruption
     ending = "stopped early" if outcome.stopped_early else "finished"
     skipped = f", {outcome.skipped} batches skipped" if outcome.skipped else ""
@@ -44,12 +44,12 @@ def train(
     best = f"best {measure} {abs(outcome.best_score):.2f} after update {outcome.best_update}"
     if outcome.best_score >= WORST:
         best = f"{measure} was never a finite number"
-    _say(f"{ending} after {outcome.update} updates; {best}{skipped}")
+    say(f"{ending} after {outcome.update} updates; {best}{skipped}")
     print(outcome.weights)
 
 
 def dev_bleu(model: TranslationModel[Any], codec: Codec, configuration: Configuration) -> float:
-    """BLEU of dev's greedy translations, on the text as its files have it."""
+    """BLEU of greedy translations of the dev set, against its files as they are."""
     from sacrebleu import corpus_bleu
 
     from trdec.files import read_lines
@@ -71,8 +71,4 @@ def _display() -> Observer:
     from trdec.training.display import LiveDisplay, PlainDisplay
 
     console = Console(stderr=True)
-    return LiveDisplay(console) if console.is_terminal else PlainDisplay(_say)
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    return LiveDisplay(console) if console.is_terminal else PlainDisplay(say)
