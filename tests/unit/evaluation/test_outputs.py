@@ -30,9 +30,7 @@ def test_references_must_have_words(tmp_path: Path) -> None:
     (tmp_path / "empty").write_text("")
     (tmp_path / "blank").write_text("\n \n")
     (tmp_path / "good").write_text("\na\n")
-    with pytest.raises(
-        TextFormatError, match="empty: .* found an empty file"
-    ):
+    with pytest.raises(TextFormatError, match=r"empty: .* found an empty file"):
         read_references(tmp_path / "empty")
     with pytest.raises(TextFormatError, match="found 2 lines without words"):
         read_references(tmp_path / "blank")
