@@ -8,6 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+from trdec.cli.messages import FLAGS
+
 SOURCE = Path(__file__).parent.parent / "src" / "trdec"
 
 SHARED = {"CACHED", "Comparison", "State", "WORD"}
@@ -56,6 +58,13 @@ def test_only_the_command_line_knows_flags() -> None:
         for flag in FLAG.findall(str(text.value))
     ]
     assert found == []
+
+
+def test_messages_are_given_flags_that_there_are() -> None:
+    written = "".join(
+        path.read_text(encoding="utf-8") for path in (SOURCE / "cli").glob("*.py") if path.stem != "messages"
+    )
+    assert [flag for flag in FLAGS.values() if f'"{flag}"' not in written] == []
 
 
 def test_flags_are_told_from_other_dashes() -> None:

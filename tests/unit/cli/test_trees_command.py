@@ -78,6 +78,17 @@ def test_transforms_are_options(trdec: Run) -> None:
     assert convert("--transform", "strip-tags", "--max-depth", 2) == "(ROOT (S The cat eats fish .))"
 
 
+def test_transforms_apply_in_the_order_given(trdec: Run) -> None:
+    one = trdec("trees", "build", "flat", "--transform", "wrap-words", "--transform", "strip-tags", stdin="a b\n")
+    other = trdec("trees", "build", "flat", "--transform", "strip-tags", "--transform", "wrap-words", stdin="a b\n")
+    assert (one.stdout, other.stdout) == ("(ROOT a b)\n", "(ROOT (NULL a) (NULL b))\n")
+
+
+def test_a_wrong_transform_is_named_with_the_nearest(trdec: Run) -> None:
+    wrong = trdec("trees", "convert", "--transform", "strip-tag", stdin=TREE)
+    _fails(wrong, "'strip-tag'", "'strip-tags'", "null-labels", code=2)
+
+
 def test_sentences_without_a_tree_keep_their_line(trdec: Run) -> None:
     result = trdec("trees", "convert", stdin="(S a)\nSENTENCE_SKIPPED_OR_UNPARSABLE\n(S b)\n")
     assert result.stdout == "(ROOT (S a))\n(())\n(ROOT (S b))\n"
