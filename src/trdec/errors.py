@@ -1,28 +1,28 @@
-"""Every exception that trdec raises for something its user can mend.
+"""Every exception that trdec raises for something its user can fix.
 
     TrdecError
-    ├── UsageError              a command was called with arguments that do not go together
+    ├── UsageError              arguments that do not go together
     ├── FileError               a file cannot be read or written
     │   └── EncodingError       a line is not UTF-8
-    ├── TextFormatError         a line of text is empty or does not fit the file beside it
+    ├── TextFormatError         a line of text is empty or does not match its parallel file
     ├── TreeFormatError         brackets, CoNLL-U or supertags that cannot be read
-    │   ├── HeadsError          dependency heads that are no tree
+    │   ├── HeadsError          dependency heads that do not form a tree
     │   └── MisalignedTreeError a tree whose leaves are not the sentence's words
-    ├── TreeShapeError          a tree that the operation asked for cannot take
+    ├── TreeShapeError          a tree of a shape that an operation cannot handle
     ├── SubwordError            a subword model that cannot be loaded or trained
-    ├── AnnotationError         a parser that is missing, or a parse that cannot be gone on with
-    ├── DownloadError           a corpus that cannot be had, or is not what it should be
+    ├── AnnotationError         a parser that is missing, or a parse that cannot be resumed
+    ├── DownloadError           a corpus that cannot be downloaded, or is not the expected one
     ├── UnknownRuleError        a tree needs a rule the grammar does not have
     ├── UnknownActionError      an action or its id is not in the table
-    ├── NoExamplesError         a corpus of which nothing is left
+    ├── NoExamplesError         a corpus with no usable examples
     ├── StoredDataError         prepared data or a codec that is missing, damaged or of another version
     ├── WorkerError             a worker process that died
     ├── ConfigError             a configuration that cannot be used, or is not the one a model was begun with
     ├── CheckpointError         a checkpoint or a file of weights that is damaged or foreign
-    ├── TrainingError           training that cannot go on
-    │   └── TrainingInterrupted training that was asked to end, and can be resumed
+    ├── TrainingError           training that cannot continue
+    │   └── TrainingInterrupted training stopped by a signal, which can be resumed
     ├── ModelError              a model directory that is missing, incomplete, damaged or of another version
-    ├── SearchError             a sentence for which nothing obeys what a search was asked
+    ├── SearchError             a sentence with no derivation that meets the demands
     └── IllegalActionError      an action that the open symbol does not allow
 
 A message says what was expected, what was found, where, and what to do.
@@ -34,7 +34,7 @@ from dataclasses import dataclass
 
 
 class TrdecError(Exception):
-    """Something the user can mend: the command line prints it without a traceback."""
+    """Something the user can fix: the command line prints it without a traceback."""
 
 
 class UsageError(TrdecError):
@@ -50,7 +50,7 @@ class EncodingError(FileError):
 
 
 class TextFormatError(TrdecError):
-    """A line of text that is empty or does not fit the file beside it."""
+    """A line of text that is empty or does not match its parallel file."""
 
 
 class TreeFormatError(TrdecError):
@@ -66,7 +66,7 @@ class MisalignedTreeError(TreeFormatError):
 
 
 class TreeShapeError(TrdecError):
-    """A tree that the operation asked for cannot take."""
+    """A tree of a shape that an operation cannot handle."""
 
 
 class SubwordError(TrdecError):
@@ -74,11 +74,11 @@ class SubwordError(TrdecError):
 
 
 class AnnotationError(TrdecError):
-    """A parser or a model of one that is missing, or a parse that cannot be gone on with."""
+    """A parser or its model that is missing, or a parse that cannot be resumed."""
 
 
 class DownloadError(TrdecError):
-    """A corpus that cannot be downloaded or unpacked, or is not the one that was expected."""
+    """A corpus that cannot be downloaded or unpacked, or is not the expected one."""
 
 
 class UnknownRuleError(TrdecError):
@@ -90,7 +90,7 @@ class UnknownActionError(TrdecError):
 
 
 class NoExamplesError(TrdecError):
-    """A corpus of which nothing is left to train on or to measure with."""
+    """A corpus with no usable examples to train or validate on."""
 
 
 class StoredDataError(TrdecError):
@@ -110,11 +110,11 @@ class CheckpointError(TrdecError):
 
 
 class TrainingError(TrdecError):
-    """Training that cannot go on."""
+    """Training that cannot continue."""
 
 
 class TrainingInterrupted(TrainingError):
-    """Training that was asked to end by a signal, wrote a checkpoint, and can be resumed."""
+    """Training that was stopped by a signal, wrote a checkpoint, and can be resumed."""
 
     def __init__(self, message: str, signal_number: int) -> None:
         super().__init__(message)
@@ -126,11 +126,11 @@ class ModelError(TrdecError):
 
 
 class SearchError(TrdecError):
-    """A sentence for which no derivation obeys what a search was asked."""
+    """A sentence with no derivation that meets the demands on it."""
 
     def __init__(self, number: int) -> None:
         super().__init__(
-            f"line {number + 1}: no translation obeys what was asked. Allow more actions (--max-ratio, --max-extra) or "
+            f"line {number + 1}: no translation meets the demands. Allow more actions (`max_ratio`, `max_extra`), or "
             "demand other words or none."
         )
 
@@ -141,7 +141,7 @@ class IllegalActionError(TrdecError):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in its input a thing was found, as errors name it: ``dev.trees, line 112``."""
+    """A place in an input, as errors name it: ``dev.trees, line 112``."""
 
     file: str
     line: int

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import typer
 
+from trdec.cli.messages import explain_error
 from trdec.errors import TrdecError
 
 
@@ -23,7 +24,7 @@ class Result:
 
 
 def run(command: Callable[..., None], *arguments: object, stdin: str | bytes = "") -> Result:
-    """Run a command as `trdec` does: an error the user can mend is one line on standard error."""
+    """Run a command as `trdec` does: an error the user can fix goes to standard error."""
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     app.command()(command)
     out, err, code = io.StringIO(), io.StringIO(), 0
@@ -34,7 +35,7 @@ def run(command: Callable[..., None], *arguments: object, stdin: str | bytes = "
             app([str(argument) for argument in arguments], standalone_mode=False)
     except TrdecError as error:
         code = 1
-        err.write(f"{type(error).__name__}: {error}\n")
+        err.write(f"{explain_error(error)}\n")
     finally:
         sys.stdin = before
     return Result(code, out.getvalue(), err.getvalue())

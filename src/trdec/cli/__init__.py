@@ -1,1 +1,1 @@
-"""The command line: one file a verb. It alone prints."""
+"""The command line, one file per verb: it alone prints, and it alone knows flags."""

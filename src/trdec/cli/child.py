@@ -1,10 +1,10 @@
-"""A `trdec` command that ends when the process that started it does, however that ended.
+"""A `trdec` command that ends when its parent process ends, however that happens.
 
     python -m trdec.cli.child LOCK VERB ...
 
-Its standard input is a pipe from its parent. The end of that pipe means that the parent is gone; the command then ends
-as by a termination signal, so that a training writes a checkpoint first. It begins only once it holds the lock, so a
-command that is still ending is waited for.
+Its standard input is a pipe from its parent. When that pipe closes, the parent is gone, and the command receives a
+termination signal, on which a training writes a checkpoint. It starts once it holds the lock, so it waits for an
+earlier command that is still ending.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from pathlib import Path
 from trdec.files import locked
 
 
-def main() -> None:
-    """Run the verb named on the command line, alone in holding the lock."""
+def run_as_child() -> None:
+    """Run the verb named on the command line while holding the lock."""
     lock = Path(sys.argv.pop(1))
     with locked(lock):
         threading.Thread(target=_end_with_parent, daemon=True).start()
 
-        from trdec.cli.main import main as run_verb
+        from trdec.cli.main import main
 
-        run_verb()
+        main()
 
 
 def _end_with_parent() -> None:
@@ -36,4 +36,4 @@ def _end_with_parent() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_as_child()

@@ -10,30 +10,33 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trdec.cli.evaluate import JsonOption, TokeniseOption, Tokeniser
+from trdec.cli.evaluate import BleuTokeniser, TokeniseOption
+from trdec.cli.options import JsonOption
 
 if TYPE_CHECKING:
     from trdec.evaluation.scores import Output
 
 
-def compare(
+def compare_command(
     reference: Annotated[Path, typer.Argument(metavar="REF", help="The reference translations.")],
     systems: Annotated[
         list[str],
         typer.Argument(
             metavar="SYSTEM...",
-            help="FILE or NAME=FILE, at least two: the first is what the others are held against. "
+            help="FILE or NAME=FILE, at least two; the others are compared with the first. "
             "The same NAME several times is one system trained with several seeds.",
         ),
     ],
-    html: Annotated[Path | None, typer.Option("--html", help="Also write a page with the figures to a file.")] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Also write a page with the figures to this file.")
+    ] = None,
     as_json: JsonOption = False,
-    tokenise: TokeniseOption = Tokeniser.none,
+    tokenise: TokeniseOption = BleuTokeniser.none,
     samples: Annotated[int, typer.Option("--samples", min=1, help="Samples of the paired bootstrap.")] = 1000,
     trials: Annotated[int, typer.Option("--trials", min=1, help="Trials of approximate randomisation.")] = 10_000,
     seed: Annotated[int, typer.Option("--seed", min=1, help="The seed of both tests.")] = 12345,
     buckets: Annotated[
-        str, typer.Option("--buckets", help="The greatest reference length, in words, of each bucket but the last.")
+        str, typer.Option("--buckets", help="The longest reference, in words, in each bucket but the last.")
     ] = "10,20,30,40",
     examples: Annotated[int, typer.Option("--examples", min=0, help="How many differing sentences to show.")] = 10,
     no_significance: Annotated[bool, typer.Option("--no-significance", help="Leave out both tests.")] = False,
@@ -43,14 +46,13 @@ def compare(
     Markdown is written to standard output, or JSON with --json.
     """
     from trdec.errors import UsageError
-    from trdec.evaluation.comparison import ComparisonOptions
-    from trdec.evaluation.comparison import compare as compare_outputs
+    from trdec.evaluation.comparison import ComparisonOptions, compare
     from trdec.evaluation.report import comparison_markdown
     from trdec.evaluation.scores import file_name, read_references
     from trdec.files import STANDARD, writing
 
     if html is not None and str(html) == STANDARD:
-        raise UsageError("--html needs a file: standard output holds the Markdown or JSON.")
+        raise UsageError("--html needs a file: standard output is taken by the Markdown or JSON.")
     options = ComparisonOptions(
         tokenise=tokenise.value,
         significance=not no_significance,
@@ -68,8 +70,8 @@ def compare(
             f"expected at least two systems to compare, found 1: {', '.join(names)}. "
             "To score one system by itself use: trdec evaluate"
         )
-    with _working():
-        comparison = compare_outputs(references, outputs, options)
+    with _spinner():
+        comparison = compare(references, outputs, options)
     if html is not None:
         from trdec.evaluation.report import comparison_sections, page
 
@@ -84,7 +86,7 @@ def compare(
 
 
 def _output(argument: str, references: list[str], reference_name: str) -> Output:
-    """What NAME=FILE or FILE names; a file that has = in its name is found as it is."""
+    """The output that FILE or NAME=FILE names; an existing file may have = in its name."""
     from trdec.errors import UsageError
     from trdec.evaluation.scores import read_output
 
@@ -103,12 +105,12 @@ def _boundaries(text: str) -> tuple[int, ...]:
         return tuple(int(part) for part in text.split(","))
     except ValueError as error:
         raise UsageError(
-            f"expected lengths parted by commas for --buckets (such as 10,20,30), found {text!r}."
+            f"expected lengths separated by commas for --buckets (such as 10,20,30), found {text!r}."
         ) from error
 
 
-def _working() -> contextlib.AbstractContextManager[object]:
-    """A sign on a terminal that something is being done: the tests take a second or two a pair."""
+def _spinner() -> contextlib.AbstractContextManager[object]:
+    """A spinner on a terminal: the tests take a second or two per pair."""
     if not sys.stderr.isatty():
         return contextlib.nullcontext()
     from rich.console import Console

@@ -12,90 +12,90 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trdec.cli.options import counted
+from trdec.cli.messages import counted, say, with_flags
 
 if TYPE_CHECKING:
     from trdec.corpora.download import DownloadProgress
 
-app = typer.Typer(help="Get public corpora, and parse text.", no_args_is_help=True)
+data_app = typer.Typer(help="Get public corpora, and parse text.", no_args_is_help=True)
 
 
 class ParserPackage(StrEnum):
-    """Who parses."""
+    """The package that parses."""
 
     spacy = "spacy"
     stanza = "stanza"
 
 
 class TreeKind(StrEnum):
-    """What is found."""
+    """The kind of tree that is found."""
 
     dependency = "dependency"
     constituency = "constituency"
 
 
-@app.command()
-def parse(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Text, a sentence a line.")],
+@data_app.command("parse")
+def parse_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Text, one sentence per line.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The file to write: CoNLL-U, or a bracketed tree a line.")
+        Path, typer.Option("--output", "-o", help="The file to write: CoNLL-U, or one bracketed tree per line.")
     ],
-    package: Annotated[ParserPackage, typer.Option("--with", help="The parser; stanza also knows constituency.")] = (
-        ParserPackage.spacy
-    ),
-    kind: Annotated[TreeKind, typer.Option("--kind", help="Heads as CoNLL-U, or phrases in brackets.")] = (
+    package: Annotated[
+        ParserPackage, typer.Option("--with", help="The parser; only stanza finds constituency trees.")
+    ] = (ParserPackage.spacy),
+    kind: Annotated[TreeKind, typer.Option("--kind", help="Dependencies as CoNLL-U, or constituents in brackets.")] = (
         TreeKind.dependency
     ),
-    language: Annotated[str, typer.Option("--language", help="The language of the text, as parsers call it.")] = "en",
+    language: Annotated[str, typer.Option("--language", help="The language of the text, by its code.")] = "en",
     model: Annotated[
         str | None,
-        typer.Option("--model", help="A model's name or folder, if not the language's usual model."),
+        typer.Option("--model", help="A model's name or folder, in place of the language's default."),
     ] = None,
     raw: Annotated[
-        bool, typer.Option("--raw", help="Let the parser find the words; otherwise white space parts them.")
+        bool, typer.Option("--raw", help="Let the parser split the words; otherwise they are separated by whitespace.")
     ] = False,
     text_output: Annotated[
-        Path | None, typer.Option("--text-output", help="With --raw: also write the words that it found, as text.")
+        Path | None,
+        typer.Option("--text-output", help="With --raw: also write the words that the parser found, as text."),
     ] = None,
     batch: Annotated[int, typer.Option("--batch", min=1, help="Sentences parsed together.")] = 64,
     restart: Annotated[
-        bool, typer.Option("--restart", help="Begin again: forget what is unfinished, replace what is finished.")
+        bool, typer.Option("--restart", help="Start over: discard an unfinished parse, replace a finished one.")
     ] = False,
 ) -> None:
-    """Parse each line of a text file. Run the same command again after an interruption, and it goes on."""
-    from trdec.corpora import parse
+    """Parse each line of a text file. After an interruption, the same command resumes."""
+    from trdec.corpora.parse import annotate, check_files, discard
     from trdec.corpora.parsers import ParserChoice, load_parser
     from trdec.errors import UsageError
 
     if text_output is not None and not raw:
-        raise UsageError("without --raw the words are those of the input: --text-output would be a copy of it.")
-    parse.check_files(file, output, restart)
+        raise UsageError("without --raw the words are those of the input, and --text-output would only copy it.")
+    check_files(file, output, restart)
     choice = ParserChoice(package.value, kind.value, language, model, raw)
     parser = load_parser(choice)
     if restart:
-        parse.restart(output)
+        discard(output)
     with _sentence_bar(file) as advance:
-        sentences = parse.annotate(parser, choice, file, output, text_output, batch, advance)
-    print(f"{output}: {counted(sentences, 'sentence', 'sentences')}, parsed by {parser.identity}.", file=sys.stderr)
+        sentences = annotate(parser, choice, file, output, text_output, batch, advance)
+    say(f"{output}: {counted(sentences, 'sentence', 'sentences')}, parsed by {parser.identity}.")
 
 
-@app.command()
-def get(
+@data_app.command("get")
+def get_command(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A corpus that `trdec data list` lists.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The folder to unpack to; data/NAME if not given.")
+        Path | None, typer.Option("--output", "-o", help="The folder to unpack to; data/NAME by default.")
     ] = None,
     url: Annotated[
-        str | None, typer.Option("--url", help="Another address to get it from; with this, NAME may be any name.")
+        str | None, typer.Option("--url", help="Another address to download from; NAME may then be any name.")
     ] = None,
     sha256: Annotated[str | None, typer.Option("--sha256", help="The checksum that the archive must have.")] = None,
 ) -> None:
-    """Download a public corpus, check it and unpack it. After an interruption the same command goes on."""
+    """Download a public corpus, check it and unpack it. After an interruption, the same command resumes."""
     from trdec.corpora import catalogue
-    from trdec.corpora.download import get as get_corpus
-    from trdec.corpora.download import mirrored, with_checksum
+    from trdec.corpora.download import download, mirrored, with_checksum
 
-    logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
+    logging.basicConfig(level=logging.WARNING, handlers=[_Warnings()])
     if url is not None:
         corpus = mirrored(catalogue.find(name), url) if catalogue.is_listed(name) else catalogue.unlisted(name, url)
     else:
@@ -104,22 +104,20 @@ def get(
         corpus = with_checksum(corpus, sha256)
     folder = output or Path("data") / name
     with _byte_bar() as progress:
-        is_new = get_corpus(corpus, folder, progress)
+        is_new = download(corpus, folder, progress)
     if not is_new:
-        print(f"{folder}: was there already.", file=sys.stderr)
+        say(f"{folder}: was there already.")
     print(folder)
     print(f"# licence: {corpus.licence}")
     if corpus.citation:
         print(f"# cite: {corpus.citation}")
-    if corpus.advice:
-        print("# what to do next:")
-    for line in corpus.advice:
-        print(line.format(folder=folder))
+    if advice := _advice(corpus.name, folder):
+        print("\n".join(["# what to do next:", *advice]))
 
 
-@app.command("list")
-def list_corpora() -> None:
-    """List the corpora that can be had by name."""
+@data_app.command("list")
+def list_command() -> None:
+    """List the corpora that can be downloaded by name."""
     from trdec.corpora.catalogue import CORPORA, TATOEBA, find
 
     rows = [(corpus.name, corpus.title, corpus.size, corpus.licence) for corpus in CORPORA.values()]
@@ -136,6 +134,42 @@ def list_corpora() -> None:
     else:
         for row in rows:
             print("\t".join(row))
+
+
+_KFTT = "{folder}/kftt-data-1.0/data/tok"
+_PARSE_ENGLISH = (
+    "trdec data parse {folder}/train.en --raw --output {folder}/train.tok.en.conllu --text-output {folder}/train.tok.en"
+)
+_ADVICE = {
+    "kftt": (
+        f"trdec data parse {_KFTT}/kyoto-train.cln.en --output {_KFTT}/train.en.conllu",
+        f"trdec data parse {_KFTT}/kyoto-dev.en --output {_KFTT}/dev.en.conllu",
+        f"trdec train CONFIG.yaml system=trdec-dep folder={_KFTT}  # with the names of these files",
+    ),
+    "iwslt14-de-en": (
+        "# leave out the lines of markup; dev and test are in the *.xml files, a sentence in each <seg>",
+        "for l in de en; do grep -v '^<' {folder}/de-en/train.tags.de-en.$l > {folder}/train.$l; done",
+        _PARSE_ENGLISH,
+    ),
+    "multi30k-de-en": (
+        "# tokenise and parse the English side; the other side needs only a tokeniser",
+        _PARSE_ENGLISH,
+    ),
+    "tatoeba": ("# keep some lines for dev and test: the corpus comes in one piece",),
+}
+
+
+def _advice(name: str, folder: Path) -> list[str]:
+    """What to do next with a corpus, one command or comment per line."""
+    known = "tatoeba" if name.startswith("tatoeba-") else name
+    return [line.format(folder=folder) for line in _ADVICE.get(known, ())]
+
+
+class _Warnings(logging.Handler):
+    """Says the library's warnings, with flags in place of arguments."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(with_flags(record.getMessage()))
 
 
 @contextlib.contextmanager
@@ -158,7 +192,7 @@ def _sentence_bar(file: Path) -> Iterator[Callable[[int], None]]:
 
 @contextlib.contextmanager
 def _byte_bar() -> Iterator[DownloadProgress]:
-    """A bar a file on standard error if that is a terminal, otherwise nothing."""
+    """A bar per file on standard error if that is a terminal, otherwise nothing."""
     if not sys.stderr.isatty():
         yield lambda _file, _done, _total: None
         return

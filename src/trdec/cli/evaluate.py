@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trdec.cli.options import FormatOption, NullLabelsOption, StripTagsOption, TreeFormat, chosen_transforms
+from trdec.cli.options import FormatOption, JsonOption, TransformOption, TreeFormat, chosen_transform
 from trdec.files import STANDARD
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from trdec.evaluation.trees import TreeScores
 
 
-class Tokeniser(StrEnum):
-    """How sacreBLEU parts words."""
+class BleuTokeniser(StrEnum):
+    """How sacreBLEU splits text into words."""
 
     none = "none"
     mteval_13a = "13a"
@@ -30,31 +30,29 @@ class Tokeniser(StrEnum):
 
 
 TokeniseOption = Annotated[
-    Tokeniser,
+    BleuTokeniser,
     typer.Option("--tokenise", help="sacreBLEU's tokeniser: none if the text is tokenised, 13a if it is not."),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 
 
-def evaluate(
+def evaluate_command(
     hypotheses: Annotated[Path, typer.Argument(metavar="HYP", help="The translations; - is standard input.")],
     reference: Annotated[Path, typer.Option("--reference", help="The reference translations.")],
     source: Annotated[Path | None, typer.Option("--source", help="The sentences that were translated.")] = None,
     trees: Annotated[
         Path | None,
-        typer.Option("--trees", help="The translations' trees as `trdec translate --trees` writes them, one a line."),
+        typer.Option("--trees", help="The translations' trees as `trdec translate --trees` writes them, one per line."),
     ] = None,
     reference_trees: Annotated[Path | None, typer.Option("--reference-trees", help="The references' trees.")] = None,
     tree_format: FormatOption = TreeFormat.penn,
-    strip_tags: StripTagsOption = False,
-    null_labels: NullLabelsOption = False,
-    tokenise: TokeniseOption = Tokeniser.none,
+    transforms: TransformOption = None,
+    tokenise: TokeniseOption = BleuTokeniser.none,
     examples: Annotated[int, typer.Option("--examples", min=0, help="Also show the N worst translations.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
     """Score translations: BLEU and chrF++ with their signatures, lengths, and trees where these are given.
 
-    --from, --strip-tags and --null-labels say how reference trees are read: make them as the system's own were.
+    --from and --transform say how reference trees are read: give what the system's own trees were made with.
     """
     from trdec.errors import UsageError
     from trdec.evaluation.scores import (
@@ -69,7 +67,7 @@ def evaluate(
     if str(reference) == STANDARD:
         raise UsageError("the reference must be a file: only the translations can be read from standard input.")
     if reference_trees is not None and trees is None:
-        raise UsageError("--reference-trees has nothing to be compared with. Add the translations' trees with --trees.")
+        raise UsageError("--reference-trees has nothing to be compared with. Give the translations' trees as --trees.")
     references = read_references(reference)
     lines = read_output("", hypotheses, references, str(reference)).lines
     sources = None
@@ -78,7 +76,7 @@ def evaluate(
         check_aligned(file_name(source), len(sources), str(reference), len(references))
     tree_scores = None
     if trees is not None:
-        tree_scores = _tree_scores(trees, lines, reference, reference_trees, tree_format, strip_tags, null_labels)
+        tree_scores = _tree_scores(trees, lines, reference, reference_trees, tree_format, transforms)
     found = evaluate_texts(lines, references, sources, tree_scores, tokenise.value, examples)
     if as_json:
         print(json.dumps(found.to_json(), ensure_ascii=False, indent=2))
@@ -92,8 +90,7 @@ def _tree_scores(
     reference: Path,
     reference_trees: Path | None,
     tree_format: TreeFormat,
-    strip_tags: bool,
-    null_labels: bool,
+    transforms: list[str] | None,
 ) -> TreeScores:
     from trdec.evaluation.scores import check_aligned, file_name, read_reference_trees, read_trees
     from trdec.evaluation.trees import score_trees
@@ -103,9 +100,8 @@ def _tree_scores(
     if reference_trees is None:
         return score_trees(found, lines)
     expected = read_reference_trees(reference_trees, tree_format.value, reference)
-    for transform in chosen_transforms(strip_tags, null_labels, False, False, False, None):
-        expected = [tree and transform(tree) for tree in expected]
-    return score_trees(found, lines, expected)
+    transform = chosen_transform(transforms)
+    return score_trees(found, lines, [tree and transform(tree) for tree in expected])
 
 
 def _print(found: Evaluation) -> None:

@@ -12,30 +12,32 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trdec.cli.messages import say
+
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from trdec.experiment.configuration import ExperimentConfiguration
-    from trdec.experiment.display import LiveWatcher, PlainWatcher
+    from trdec.experiment.display import LiveExperimentDisplay, PlainExperimentDisplay
     from trdec.experiment.plan import Plan
     from trdec.experiment.run import Failure
 
 
-def experiment(
+def experiment_command(
     config: Annotated[Path, typer.Argument(metavar="CONFIG", help="A YAML file; configs/experiments/ has recipes.")],
     overrides: Annotated[
         list[str] | None,
         typer.Argument(metavar="[KEY=VALUE]...", help="Keys of the file to change, such as seeds=[1,2,3]."),
     ] = None,
     scale: Annotated[str | None, typer.Option("--scale", help="One of the sizes that the file describes.")] = None,
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Runs side by side, one thread each.")] = max(
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Runs at the same time, one thread each.")] = max(
         1, min(2, os.cpu_count() or 1)
     ),
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be done and how long it takes; change nothing.")
+        bool, typer.Option("--dry-run", help="Show what would be done and how long it would take; change nothing.")
     ] = False,
 ) -> None:
-    """Train systems with seeds, translate, score, and write a report; run the same command again to go on."""
+    """Train systems with seeds, translate, score, and report; after an interruption, the same command resumes."""
     from trdec.experiment.configuration import EXPERIMENT_FILE, load_experiment
     from trdec.experiment.plan import make_plan
     from trdec.experiment.report import write_report
@@ -50,17 +52,17 @@ def experiment(
     plan.check_files()
     plan.directory.mkdir(parents=True, exist_ok=True)
     chosen.save(plan.directory / EXPERIMENT_FILE)
-    with _watcher(plan) as watcher:
+    with _display(plan) as display:
         try:
-            failures = execute(plan, jobs, watcher)
+            failures = execute(plan, jobs, display)
         except KeyboardInterrupt:
-            _say("trdec: interrupted; trainings wrote checkpoints. Run the same command again to go on.")
+            say("trdec: interrupted; trainings wrote checkpoints. Run the same command again to resume.")
             raise typer.Exit(130) from None
     _list_failures(failures)
     failed = {failure.run.name for failure in failures}
     if len(failed) < len(plan.runs):
         written = write_report(plan, {failure.run.name: failure.reason for failure in failures}, _command())
-        _say(f"the report is in {written.html} and {written.markdown}")
+        say(f"the report is in {written.html} and {written.markdown}")
         print(written.html)
     if failures:
         raise typer.Exit(1)
@@ -74,15 +76,15 @@ def _make_toy(chosen: ExperimentConfiguration, plan: Plan) -> None:
 
     note, described = plan.folder.with_suffix(".json"), chosen.toy.model_dump_json()
     if not note.exists() or note.read_text(encoding="utf-8") != described:
-        _say(f"making a toy corpus of {chosen.toy.sentences:,} sentences in {plan.folder}")
+        say(f"making a toy corpus of {chosen.toy.sentences:,} sentences in {plan.folder}")
         plan.folder.parent.mkdir(parents=True, exist_ok=True)
         write_corpus(plan.folder, chosen.toy.sentences, chosen.toy.seed)
-        with writing(note) as stream:  # only when all of it is there
+        with writing(note) as stream:  # only once the corpus is complete
             stream.write(described)
 
 
 def _show_plan(chosen: ExperimentConfiguration, jobs: int) -> None:
-    """Print every command, then try each system out for a moment and say how long all of it will take."""
+    """Print every command, then try out each system briefly and estimate how long everything will take."""
     from trdec.corpora.toy.generate import write_corpus
     from trdec.experiment.plan import estimates, make_plan, total_seconds
 
@@ -98,7 +100,7 @@ def _show_plan(chosen: ExperimentConfiguration, jobs: int) -> None:
             write_corpus(Path(name) / "toy", chosen.toy.sentences, chosen.toy.seed)
             plan = make_plan(chosen.model_copy(update={"toy": None, "folder": Path(name) / "toy"}))
         plan.check_files()
-        _say(f"trying out {len(chosen.systems)} systems, to see how long {len(plan.runs)} runs will take ...")
+        say(f"trying out {len(chosen.systems)} systems, to see how long {len(plan.runs)} runs will take ...")
         found = {}
         for estimate in estimates(plan, jobs):
             found[estimate.system] = estimate
@@ -109,19 +111,19 @@ def _show_plan(chosen: ExperimentConfiguration, jobs: int) -> None:
     print(f"# all {len(plan.runs)} runs, {jobs} at a time: about {_duration(total_seconds(plan, found, jobs))}")
 
 
-def _watcher(plan: Plan) -> LiveWatcher | PlainWatcher:
+def _display(plan: Plan) -> LiveExperimentDisplay | PlainExperimentDisplay:
     from rich.console import Console
 
-    from trdec.experiment.display import LiveWatcher, PlainWatcher
+    from trdec.experiment.display import LiveExperimentDisplay, PlainExperimentDisplay
 
     console = Console(stderr=True)
-    return LiveWatcher(plan, console) if console.is_terminal else PlainWatcher(_say)
+    return LiveExperimentDisplay(plan, console) if console.is_terminal else PlainExperimentDisplay(say)
 
 
 def _list_failures(failures: list[Failure]) -> None:
     for failure in failures:
         indented = "\n".join(f"  {line}" for line in failure.reason.splitlines())
-        _say(f"{failure.run.name}: failed to {failure.stage}; see {failure.log}\n{indented}")
+        say(f"{failure.run.name}: failed to {failure.stage}; see {failure.log}\n{indented}")
 
 
 def _command() -> str:
@@ -130,8 +132,3 @@ def _command() -> str:
 
 def _duration(seconds: float) -> str:
     return str(timedelta(seconds=max(1, round(seconds))))
-
-
-def _say(line: str) -> None:
-    sys.stderr.write(f"{line}\n")  # at once, since runs side by side speak too
-    sys.stderr.flush()

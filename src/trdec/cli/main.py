@@ -11,13 +11,14 @@ import typer
 import typer.core
 
 from trdec import __version__
+from trdec.cli.messages import explain_error
 from trdec.errors import TrdecError
 from trdec.freed_memory import keep_freed_memory
 
 
 class _Verbs(typer.core.TyperGroup):
     def invoke(self, context: Any) -> Any:
-        """Run a verb; Ctrl-C ends it with one line and the number shells expect."""
+        """Run a verb; Ctrl-C ends it with one line and the exit status that shells expect."""
         try:
             return super().invoke(context)
         except KeyboardInterrupt:
@@ -43,7 +44,7 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def options(
+def _options(
     version: bool = typer.Option(
         False, "--version", help="Show the version and exit.", callback=_version, is_eager=True
     ),
@@ -54,24 +55,24 @@ def options(
 def _add_verbs() -> None:
     from trdec.cli import compare, data, evaluate, experiment, grammar, prepare, score, toy, train, translate, trees
 
-    app.add_typer(trees.app, name="trees")
-    app.add_typer(grammar.app, name="grammar")
-    app.add_typer(data.app, name="data")
-    app.command("toy")(toy.toy)
-    app.command("prepare")(prepare.prepare)
-    app.command("train")(train.train)
-    app.command("translate")(translate.translate)
-    app.command("score")(score.score)
-    app.command("experiment")(experiment.experiment)
-    app.command("evaluate")(evaluate.evaluate)
-    app.command("compare")(compare.compare)
+    app.add_typer(trees.trees_app, name="trees")
+    app.add_typer(grammar.grammar_app, name="grammar")
+    app.add_typer(data.data_app, name="data")
+    app.command("toy")(toy.toy_command)
+    app.command("prepare")(prepare.prepare_command)
+    app.command("train")(train.train_command)
+    app.command("translate")(translate.translate_command)
+    app.command("score")(score.score_command)
+    app.command("experiment")(experiment.experiment_command)
+    app.command("evaluate")(evaluate.evaluate_command)
+    app.command("compare")(compare.compare_command)
 
 
 _add_verbs()
 
 
 def main() -> None:
-    """Run a command; end with 0 if it did all that was asked, with a message and another number if not."""
+    """Run a command; exit with 0 if it did all that was asked, otherwise with a message and another status."""
     # Output is UTF-8 whatever the terminal's locale says: it is data, often in other alphabets.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -88,7 +89,7 @@ def main() -> None:
         _flush_or_abandon_output()
         sys.exit(1)
     except TrdecError as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        print(explain_error(error), file=sys.stderr)
         _flush_or_abandon_output()
         sys.exit(1)
 

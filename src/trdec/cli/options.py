@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
+import difflib
 from enum import StrEnum
+from functools import reduce
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from trdec.errors import TrdecError
+from trdec.cli.messages import OnError
 from trdec.files import STANDARD
-from trdec.trees.transforms import Transform, bare_leaves, binarise, limit_depth, null_labels, strip_tags, wrap_words
+from trdec.trees.transforms import TRANSFORMS, Transform, limit_depth
+
+STANDARD_STREAM = Path(STANDARD)
+"""The default of an input or output: standard input or standard output."""
 
 
 class TreeFormat(StrEnum):
@@ -24,12 +27,13 @@ class TreeFormat(StrEnum):
     ccg = "ccg"
 
 
-class OnError(StrEnum):
-    """What becomes of a sentence that cannot be read."""
-
-    stop = "stop"
-    skip = "skip"
-    mark = "mark"
+def _known_transforms(names: list[str] | None) -> list[str]:
+    for name in names or ():
+        if name not in TRANSFORMS:
+            close = difflib.get_close_matches(name, TRANSFORMS, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise typer.BadParameter(f"expected one of {', '.join(TRANSFORMS)}; found {name!r}.{hint}")
+    return names or []
 
 
 InputArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The file to read; - is standard input.")]
@@ -39,26 +43,33 @@ FormatOption = Annotated[
     TreeFormat,
     typer.Option(
         "--from",
-        help="penn: brackets with labels cleaned up (NP-SBJ-1 is NP, traces go); "
-        "brackets: labels as they are; conllu: dependencies; ccg: a line of supertags beside --text.",
+        help="penn: brackets, with labels cleaned up (NP-SBJ-1 becomes NP) and traces removed; "
+        "brackets: labels as they are; conllu: dependencies; ccg: a line of supertags for each line of --text.",
     ),
 ]
-TextOption = Annotated[Path | None, typer.Option("--text", help="The sentences themselves: trees take their spelling.")]
+TextOption = Annotated[
+    Path | None, typer.Option("--text", help="The sentences themselves: trees take over their spelling.")
+]
 OnErrorOption = Annotated[
     OnError,
     typer.Option(
         "--on-error",
-        help="A sentence that cannot be read: stop there, skip it, or mark it with (()) so that lines stay aligned.",
+        help="At a sentence that cannot be read: stop, skip it, or mark it with (()) so that lines stay aligned.",
     ),
 ]
-StripTagsOption = Annotated[bool, typer.Option("--strip-tags", help="Take out part-of-speech nodes.")]
-NullLabelsOption = Annotated[bool, typer.Option("--null-labels", help="Make every label below ROOT NULL.")]
-WrapWordsOption = Annotated[bool, typer.Option("--wrap-words", help="Give every word a NULL node of its own.")]
-BareLeavesOption = Annotated[
-    bool, typer.Option("--bare-leaves", help="Dependency trees as the paper's released code made them.")
+TransformOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--transform",
+        metavar="NAME",
+        callback=_known_transforms,
+        help=f"Transform each tree: {', '.join(TRANSFORMS)}. May be repeated; transforms apply in the order given.",
+    ),
 ]
-BinariseOption = Annotated[bool, typer.Option("--binarise", help="At most two symbols a rule, branching right.")]
-MaxDepthOption = Annotated[int | None, typer.Option("--max-depth", min=1, help="Dissolve nodes deeper than this.")]
+MaxDepthOption = Annotated[
+    int | None, typer.Option("--max-depth", min=1, help="Dissolve nodes deeper than this, after all transforms.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 
 
 def chosen_input(argument: Path, option: Path | None) -> Path:
@@ -68,44 +79,9 @@ def chosen_input(argument: Path, option: Path | None) -> Path:
     return option or argument
 
 
-def chosen_transforms(
-    strip: bool, null: bool, wrap: bool, bare: bool, binary: bool, max_depth: int | None
-) -> list[Transform]:
-    """The transforms asked for, always in this order."""
-    flags = ((strip, strip_tags), (null, null_labels), (wrap, wrap_words), (bare, bare_leaves), (binary, binarise))
-    chosen: list[Transform] = [transform for wanted, transform in flags if wanted]
+def chosen_transform(names: list[str] | None, max_depth: int | None = None) -> Transform:
+    """All transforms asked for as one, in the order given."""
+    chosen = [TRANSFORMS[name] for name in names or ()]
     if max_depth is not None:
         chosen.append(lambda tree: limit_depth(tree, max_depth))
-    return chosen
-
-
-def counted(number: int, one: str, several: str) -> str:
-    """The number with what it counts: 1 tree is, 2 trees are."""
-    return f"{number} {one if number == 1 else several}"
-
-
-class Problems:
-    """Sentences that could not be read: shown on standard error as they come, counted for the end."""
-
-    SHOWN = 20
-
-    def __init__(self, policy: OnError) -> None:
-        self.policy = policy
-        self.count = 0
-
-    def __call__(self, error: TrdecError) -> None:
-        """Stop at the error, or show and count it."""
-        if self.policy is OnError.stop:
-            raise error
-        self.count += 1
-        if self.count <= self.SHOWN:
-            print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        elif self.count == self.SHOWN + 1:
-            print("... further errors are counted, not shown", file=sys.stderr)
-
-    def summary(self) -> Iterator[str]:
-        """A line on how many there were, if any."""
-        if self.count:
-            what = "skipped" if self.policy is OnError.skip else "marked (())"
-            number = counted(self.count, "sentence that could not be read was", "sentences that could not be read were")
-            yield f"{number} {what}."
+    return lambda tree: reduce(lambda done, transform: transform(done), chosen, tree)

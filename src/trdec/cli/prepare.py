@@ -1,9 +1,9 @@
-"""`trdec prepare`: encode a corpus, once, for training to use."""
+"""`trdec prepare`: encode a corpus once, for training to use."""
 
 from __future__ import annotations
 
 import contextlib
-import json as json_format
+import json
 import logging
 import os
 import sys
@@ -13,33 +13,33 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trdec.cli.options import JsonOption
+
 if TYPE_CHECKING:
     from trdec.data.prepare import PreparationProgress
 
 
-def prepare(
+def prepare_command(
     configuration_file: Annotated[
         Path, typer.Argument(metavar="CONFIG.yaml", help="The configuration that training takes.")
     ],
     overrides: Annotated[
         list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Keys to change, such as system=seq2seq.")
     ] = None,
-    workers: Annotated[
-        int, typer.Option("--workers", min=0, help="How many processes to use; 0 is one a processor.")
-    ] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    workers: Annotated[int, typer.Option("--workers", min=0, help="Processes to use; 0 is one per processor.")] = 0,
+    as_json: JsonOption = False,
 ) -> None:
     """Learn subwords, extract the grammar and encode the corpora into OUTPUT, unless that is done already."""
     from trdec.configuration import load_configuration
-    from trdec.data.prepare import prepare as make
+    from trdec.data.prepare import prepare
 
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     configuration = load_configuration(configuration_file, overrides or [])
     workers = workers or os.cpu_count() or 1
     with preparing() as progress:
-        made = make(configuration.located_data, configuration.system, configuration.output, workers, progress)
-    if json:
-        print(json_format.dumps(made.report.to_json(), ensure_ascii=False, indent=2))
+        made = prepare(configuration.located_data, configuration.system, configuration.output, workers, progress)
+    if as_json:
+        print(json.dumps(made.report.to_json(), ensure_ascii=False, indent=2))
     else:
         for line in made.report.lines():
             print(line)

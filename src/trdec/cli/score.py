@@ -1,4 +1,4 @@
-"""`trdec score`: what a model thinks of given translations."""
+"""`trdec score`: how probable a model finds given translations."""
 
 from __future__ import annotations
 
@@ -12,31 +12,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trdec.cli.options import OutputOption
+from trdec.cli.options import STANDARD_STREAM, OutputOption
 from trdec.cli.translate import OutputFormat
-from trdec.files import STANDARD
 
 if TYPE_CHECKING:
     from trdec.translation.scoring import Scored
 
-Standard = Path(STANDARD)
-WINDOW = 200
+SCORED_TOGETHER = 200
 """Lines that are read, scored and written at a time."""
 
 
-def score(
+def score_command(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model directory, as `trdec train` writes it.")],
-    source: Annotated[Path, typer.Option("--source", help="The source sentences, one a line.")],
-    target: Annotated[Path, typer.Option("--target", help="Their translations, one a line.")],
+    source: Annotated[Path, typer.Option("--source", help="The source sentences, one per line.")],
+    target: Annotated[Path, typer.Option("--target", help="Their translations, one per line.")],
     trees: Annotated[
         Path | None,
-        typer.Option("--trees", help="The translations' trees as `trdec translate --trees` writes them, one a line."),
+        typer.Option("--trees", help="The translations' trees as `trdec translate --trees` writes them, one per line."),
     ] = None,
     annotation: Annotated[
         Path | None,
         typer.Option("--annotation", help="The translations' parses, in the form that the model was trained on."),
     ] = None,
-    output: OutputOption = Standard,
+    output: OutputOption = STANDARD_STREAM,
     output_format: Annotated[
         OutputFormat, typer.Option("--format", help="text: the sums; json: also every action.")
     ] = OutputFormat.text,
@@ -44,8 +42,8 @@ def score(
 ) -> None:
     """Write the log-probability of each translation, and of each kind of action in it.
 
-    Without trees, those are built that the model was trained on; of several, the most probable counts. A translation
-    that the model cannot write has the log-probability -inf.
+    If no trees are given, the kinds that the model was trained on are built; of several, the most probable counts. A
+    translation that the model cannot write has the log-probability -inf.
     """
     import torch
 
@@ -55,14 +53,14 @@ def score(
     from trdec.translation.scoring import Scorer
 
     if trees is not None and annotation is not None:
-        raise UsageError("trees are given twice, with --trees and with --annotation. Choose one.")
+        raise UsageError("trees are given twice, by --trees and by --annotation. Choose one.")
     torch.set_num_threads(threads)
     codec, network, _ = load_model(model)
     scorer = Scorer(network, codec)
     problems: Counter[str] = Counter()
     pairs = scorer.pairs(source, target, trees, annotation)
     with writing(output) as stream:
-        while window := list(islice(pairs, WINDOW)):
+        while window := list(islice(pairs, SCORED_TOGETHER)):
             for scored in scorer.score(window):
                 stream.write(_line(scored, output_format) + "\n")
                 if scored.problem is not None:

@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 
-def toy(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write to; made if it is missing.")],
+def toy_command(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write to; created if missing.")],
     sentences: Annotated[
         int, typer.Option("--sentences", min=1, help="Training sentences; dev and test get a tenth each.")
     ] = 2000,
-    seed: Annotated[int, typer.Option(help="Another seed, another corpus.")] = 1,
+    seed: Annotated[int, typer.Option(help="The seed; another seed gives another corpus.")] = 1,
 ) -> None:
     """Write parallel text in an invented language and English, with trees, dependencies and supertags."""
     from trdec.corpora.toy.generate import write_corpus

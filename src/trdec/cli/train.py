@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trdec.cli.messages import say
 from trdec.cli.prepare import preparing
 
 if TYPE_CHECKING:
     from trdec.training.interfaces import Observer
 
 
-def train(
+def train_command(
     config: Annotated[Path, typer.Argument(metavar="CONFIG", help="A YAML file; configs/ has recipes.")],
     overrides: Annotated[
         list[str] | None,
@@ -26,13 +26,13 @@ def train(
     from trdec.configuration import load_configuration
     from trdec.errors import TrainingInterrupted
     from trdec.training.loop import WORST
-    from trdec.training.trainer import train as train_model
+    from trdec.training.trainer import train
 
     configuration = load_configuration(config, overrides or ())
     try:
-        outcome = train_model(configuration, _display(), workers, preparing())
+        outcome = train(configuration, _display(), workers, preparing())
     except TrainingInterrupted as interruption:
-        _say(f"trdec: {interruption}")
+        say(f"trdec: {interruption}")
         raise typer.Exit(128 + interruption.signal_number) from interruption
     ending = "stopped early" if outcome.stopped_early else "finished"
     skipped = f", {outcome.skipped} batches skipped" if outcome.skipped else ""
@@ -40,7 +40,7 @@ def train(
     best = f"best {measure} {abs(outcome.best_score):.2f} after update {outcome.best_update}"
     if outcome.best_score >= WORST:
         best = f"{measure} was never a finite number"
-    _say(f"{ending} after {outcome.update} updates; {best}{skipped}")
+    say(f"{ending} after {outcome.update} updates; {best}{skipped}")
     print(outcome.weights)
 
 
@@ -50,8 +50,4 @@ def _display() -> Observer:
     from trdec.training.display import LiveDisplay, PlainDisplay
 
     console = Console(stderr=True)
-    return LiveDisplay(console) if console.is_terminal else PlainDisplay(_say)
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    return LiveDisplay(console) if console.is_terminal else PlainDisplay(say)

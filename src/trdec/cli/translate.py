@@ -1,4 +1,4 @@
-"""Where `trdec translate` writes: lines, pages and pictures that grow with every translation."""
+"""`trdec translate`: translate text with a trained model, and write trees, attention and pictures beside it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from trdec.cli.options import InputArgument, InputOption, OutputOption, TreeFormat, chosen_input
+from trdec.cli.messages import counted, say
+from trdec.cli.options import STANDARD_STREAM, InputArgument, InputOption, OutputOption, TreeFormat, chosen_input
 from trdec.errors import FileError, UsageError
 from trdec.files import STANDARD, read_lines, writing
 
@@ -22,16 +23,162 @@ if TYPE_CHECKING:
     from trdec.translation.translation import Translation
     from trdec.trees.tree import Nonterminal
 
-
 Writer = Callable[[int, "Translation"], None]
 """Takes the translation of the line of this number, counted from 1."""
 
 PAGE, JSON_LINES = ".html", ".jsonl"
 
 
+class OutputFormat(StrEnum):
+    """What is written for each line."""
+
+    text = "text"
+    json = "json"
+
+
+class LengthUnit(StrEnum):
+    """What the length of a translation is counted in."""
+
+    actions = "actions"
+    words = "words"
+
+
+def translate_command(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model directory, as `trdec train` writes it.")],
+    file: InputArgument = STANDARD_STREAM,
+    input_file: InputOption = None,
+    output: OutputOption = STANDARD_STREAM,
+    output_format: Annotated[
+        OutputFormat,
+        typer.Option(
+            "--format",
+            help="text: the translation; json: also its tree, its score, every action's score and attention.",
+        ),
+    ] = OutputFormat.text,
+    trees: Annotated[
+        Path | None, typer.Option("--trees", help="Also write the trees to this file, one per line.")
+    ] = None,
+    attention: Annotated[
+        Path | None,
+        typer.Option(
+            "--attention", help="Also write attention to this file: a page of heatmaps (.html) or JSON lines (.jsonl)."
+        ),
+    ] = None,
+    draw: Annotated[
+        Path | None,
+        typer.Option("--draw", metavar="DIR", help="Also draw each tree with its attention: 0001.svg and so on."),
+    ] = None,
+    no_attention: Annotated[
+        bool,
+        typer.Option("--no-attention", help="Leave attention out of --format json, which is then smaller and faster."),
+    ] = False,
+    beam_size: Annotated[int, typer.Option("--beam-size", min=1, help="Hypotheses pursued at once; 1 is greedy.")] = 5,
+    n_best: Annotated[int, typer.Option("--n-best", min=1, help="Translations of each line; needs --format json.")] = 1,
+    batch: Annotated[
+        int | None, typer.Option("--batch", min=1, help="Sentences translated together; affects only speed and memory.")
+    ] = None,
+    threads: Annotated[int, typer.Option("--threads", min=1, help="Processor cores to use.")] = 1,
+    length_power: Annotated[
+        float, typer.Option("--length-power", min=0.0, help="Divide log-probabilities by length to this power.")
+    ] = 1.0,
+    length_unit: Annotated[
+        LengthUnit, typer.Option("--length-unit", help="What that length counts: all actions, or only words.")
+    ] = LengthUnit.actions,
+    min_ratio: Annotated[
+        float, typer.Option("--min-ratio", min=0.0, help="At least this many actions per source subword.")
+    ] = 0.0,
+    max_ratio: Annotated[
+        float, typer.Option("--max-ratio", min=0.0, help="At most this many actions per source subword ...")
+    ] = 6.0,
+    max_extra: Annotated[int, typer.Option("--max-extra", min=0, help="... plus this many.")] = 50,
+    also: Annotated[
+        list[Path] | None, typer.Option("--with", help="Another model, to translate as an ensemble; may be repeated.")
+    ] = None,
+    sampling: Annotated[
+        bool, typer.Option("--sample", help="Sample --n-best translations instead of searching.")
+    ] = False,
+    temperature: Annotated[float, typer.Option("--temperature", help="Below 1, samples favour the probable.")] = 1.0,
+    top_k: Annotated[
+        int | None, typer.Option("--top-k", min=1, help="Sample among the k most probable actions.")
+    ] = None,
+    top_p: Annotated[
+        float | None, typer.Option("--top-p", help="Sample among the fewest actions with this total probability.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The seed of samples.")] = 1,
+    prefix: Annotated[
+        Path | None,
+        typer.Option("--prefix", help="A file of words that each translation begins with; a line may be empty."),
+    ] = None,
+    skeleton: Annotated[
+        Path | None,
+        typer.Option("--skeleton", help="A file of trees whose shapes the translations take; (()) leaves one free."),
+    ] = None,
+    words: Annotated[
+        int | None, typer.Option("--words", min=1, help="The number of words in each translation.")
+    ] = None,
+    word_ratio: Annotated[
+        float | None, typer.Option("--word-ratio", help="The number of words per word of the source.")
+    ] = None,
+) -> None:
+    """Translate each line; an empty line gives an empty line. Translations are written as they are made."""
+    source = chosen_input(file, input_file)
+    if n_best > 1 and output_format is not OutputFormat.json:
+        raise UsageError("several translations of a line do not fit on one line of text. Add --format json.")
+    if no_attention and (attention is not None or draw is not None):
+        raise UsageError("--no-attention leaves out what --attention and --draw show. Choose one.")
+    if attention is not None:
+        check_attention_file(attention)
+    check_distinct(inputs=(source, prefix, skeleton), outputs=(output, trees, attention))
+    if not sampling and (temperature != 1.0 or top_k is not None or top_p is not None):
+        raise UsageError("--temperature, --top-k and --top-p say how to sample. Add --sample.")
+
+    import torch
+
+    from trdec.search.beam import BeamSettings
+    from trdec.search.limits import LengthLimits, Normalisation
+    from trdec.search.sampling import SamplingSettings
+    from trdec.translation.demands import Demands
+    from trdec.translation.translator import Translator
+
+    torch.set_num_threads(threads)
+    normalisation = Normalisation(length_power, length_unit.value)
+    limits = LengthLimits(min_ratio, max_ratio, max_extra)
+    settings: BeamSettings | SamplingSettings
+    if sampling:
+        settings = SamplingSettings(n_best, temperature, top_k, top_p, seed, normalisation, limits)
+    else:
+        settings = BeamSettings(max(beam_size, n_best), n_best, normalisation, limits)
+    demands = Demands(_lines(prefix), _trees(skeleton), words, word_ratio)
+    translator = Translator.load(model, *(also or ()))
+    typed = str(source) == STANDARD and sys.stdin.isatty()  # someone who types is waiting for each translation
+    lines = _begun(line.text for line in read_lines(source))
+    remarks: Counter[str] = Counter()
+    in_json = output_format is OutputFormat.json
+    with_attention = attention is not None or draw is not None or (in_json and not no_attention)
+    with contextlib.ExitStack() as opened:
+        writers = [opened.enter_context(line_writer(output, _json if in_json else _text))]
+        if trees is not None:
+            writers.append(opened.enter_context(line_writer(trees, lambda translation: translation.brackets)))
+        if attention is not None:
+            writers.append(opened.enter_context(attention_writer(attention)))
+        if draw is not None:
+            writers.append(opened.enter_context(picture_writer(draw)))
+        advance = opened.enter_context(_progress(source))
+        found = translator.stream(lines, settings, batch, 1 if typed else None, demands, with_attention)
+        try:
+            for number, translation in enumerate(found, start=1):
+                for write in writers:
+                    write(number, translation)
+                remarks.update(translation.remarks)
+                advance()
+        finally:
+            for remark, count in remarks.items():
+                say(f"{counted(count, 'line', 'lines')} {remark}.")
+
+
 @contextlib.contextmanager
 def line_writer(path: Path, line_of: Callable[[Translation], str]) -> Iterator[Writer]:
-    """A file of a line for each translation, or standard output for `-`."""
+    """A file with a line for each translation, or standard output for `-`."""
     with _growing(path) as stream:
         yield lambda _, translation: _write(stream, line_of(translation) + "\n")
 
@@ -46,18 +193,18 @@ def check_attention_file(path: Path) -> None:
 
 
 def check_distinct(inputs: Iterable[Path | None], outputs: Iterable[Path | None]) -> None:
-    """Refuse an output that is an input, or another output: it would be written over before it is read."""
+    """Refuse an output that is also an input or another output: it would be overwritten."""
     taken = {path.resolve() for path in inputs if path is not None and str(path) != STANDARD}
     for path in outputs:
         if path is not None and str(path) != STANDARD:
             if path.resolve() in taken:
-                raise UsageError(f"{path}: is named twice, and would be written over. Name another output.")
+                raise UsageError(f"{path}: is named twice, and would be overwritten. Name another output.")
             taken.add(path.resolve())
 
 
 @contextlib.contextmanager
 def attention_writer(path: Path) -> Iterator[Writer]:
-    """A file of what each translation looked at, as the end of its name says: a page of heatmaps or JSON lines."""
+    """A file of the attention of each translation: a page of heatmaps or JSON lines, by the end of its name."""
     if path.suffix == JSON_LINES:
         with line_writer(path, _attention_line) as write:
             yield write
@@ -69,12 +216,12 @@ def attention_writer(path: Path) -> Iterator[Writer]:
         try:
             yield lambda number, translation: _write(stream, heatmap(number, translation))
         finally:
-            _write(stream, TAIL)  # what was written before an error is a whole page, too
+            _write(stream, TAIL)  # after an error too, so that the page is complete
 
 
 @contextlib.contextmanager
 def picture_writer(folder: Path) -> Iterator[Writer]:
-    """A directory of a picture for each translation: 0001.svg and so on; other files in it stay as they are."""
+    """A directory with a picture of each translation: 0001.svg and so on; other files in it stay as they are."""
     from trdec.translation.pictures import picture
 
     try:
@@ -82,7 +229,7 @@ def picture_writer(folder: Path) -> Iterator[Writer]:
     except FileExistsError as error:
         raise FileError(f"{folder}: expected a directory for pictures, found a file. Name another.") from error
     except OSError as error:
-        raise FileError(f"{folder}: cannot be made: {error.strerror}.") from error
+        raise FileError(f"{folder}: cannot be created: {error.strerror}.") from error
 
     def draw(number: int, translation: Translation) -> None:
         with writing(folder / f"{number:04}.svg") as stream:
@@ -118,149 +265,8 @@ def _growing(path: Path) -> Iterator[TextIO]:
         raise FileError(f"{path}: cannot be written: {error.strerror}.") from error
 
 
-Standard = Path(STANDARD)
-
-
-class OutputFormat(StrEnum):
-    """What is written for each line."""
-
-    text = "text"
-    json = "json"
-
-
-class LengthUnit(StrEnum):
-    """What the length of a translation is counted in."""
-
-    actions = "actions"
-    words = "words"
-
-
-def translate(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model directory, as `trdec train` writes it.")],
-    file: InputArgument = Standard,
-    input_file: InputOption = None,
-    output: OutputOption = Standard,
-    output_format: Annotated[
-        OutputFormat,
-        typer.Option(
-            "--format",
-            help="text: the translation; json: also its tree, its score, every action's score and attention.",
-        ),
-    ] = OutputFormat.text,
-    trees: Annotated[Path | None, typer.Option("--trees", help="Also write the trees, one a line, to a file.")] = None,
-    attention: Annotated[
-        Path | None,
-        typer.Option(
-            "--attention", help="Also write what was looked at: to a page of heatmaps (.html) or JSON lines (.jsonl)."
-        ),
-    ] = None,
-    draw: Annotated[
-        Path | None,
-        typer.Option("--draw", metavar="DIR", help="Also draw each tree with its attention: 0001.svg and so on."),
-    ] = None,
-    no_attention: Annotated[
-        bool, typer.Option("--no-attention", help="Leave attention out of --format json: smaller, and sooner there.")
-    ] = False,
-    beam_size: Annotated[int, typer.Option("--beam-size", min=1, help="Hypotheses pursued at once; 1 is greedy.")] = 5,
-    n_best: Annotated[int, typer.Option("--n-best", min=1, help="Translations of each line; needs --format json.")] = 1,
-    batch: Annotated[
-        int | None, typer.Option("--batch", min=1, help="Sentences translated together; decides speed and memory only.")
-    ] = None,
-    threads: Annotated[int, typer.Option("--threads", min=1, help="Processor cores to use.")] = 1,
-    length_power: Annotated[
-        float, typer.Option("--length-power", min=0.0, help="Divide log-probabilities by length to this power.")
-    ] = 1.0,
-    length_unit: Annotated[
-        LengthUnit, typer.Option("--length-unit", help="What that length counts: all actions, or words alone.")
-    ] = LengthUnit.actions,
-    min_ratio: Annotated[
-        float, typer.Option("--min-ratio", min=0.0, help="At least so many actions for each source piece.")
-    ] = 0.0,
-    max_ratio: Annotated[
-        float, typer.Option("--max-ratio", min=0.0, help="At most so many actions for each source piece ...")
-    ] = 6.0,
-    max_extra: Annotated[int, typer.Option("--max-extra", min=0, help="... and so many more.")] = 50,
-    also: Annotated[
-        list[Path] | None, typer.Option("--with", help="Another model to translate together with; may be repeated.")
-    ] = None,
-    sampling: Annotated[bool, typer.Option("--sample", help="Draw --n-best translations at random instead.")] = False,
-    temperature: Annotated[float, typer.Option("--temperature", help="Below 1, samples favour the probable.")] = 1.0,
-    top_k: Annotated[int | None, typer.Option("--top-k", min=1, help="Sample the k most probable actions.")] = None,
-    top_p: Annotated[
-        float | None, typer.Option("--top-p", help="Sample the fewest actions that have so much probability.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Another seed, other samples.")] = 1,
-    prefix: Annotated[
-        Path | None, typer.Option("--prefix", help="A file of how each translation begins; a line may be empty.")
-    ] = None,
-    skeleton: Annotated[
-        Path | None, typer.Option("--skeleton", help="A file of trees whose shape each translation has; (()) is any.")
-    ] = None,
-    words: Annotated[int | None, typer.Option("--words", min=1, help="How many words each translation has.")] = None,
-    word_ratio: Annotated[
-        float | None, typer.Option("--word-ratio", help="How many words it has for each word of the source.")
-    ] = None,
-) -> None:
-    """Translate each line; an empty line gives an empty line. Translations are written as they are made."""
-    from trdec.errors import UsageError
-
-    source = chosen_input(file, input_file)
-    if n_best > 1 and output_format is not OutputFormat.json:
-        raise UsageError("several translations of a line do not fit on one line of text. Add --format json.")
-    if no_attention and (attention is not None or draw is not None):
-        raise UsageError("--no-attention leaves out what --attention and --draw show. Choose one.")
-    if attention is not None:
-        check_attention_file(attention)
-    check_distinct(inputs=(source, prefix, skeleton), outputs=(output, trees, attention))
-    if not sampling and (temperature != 1.0 or top_k is not None or top_p is not None):
-        raise UsageError("--temperature, --top-k and --top-p say how to sample. Add --sample.")
-
-    import torch
-
-    from trdec.search.beam import BeamSettings
-    from trdec.search.limits import LengthLimits, Normalisation
-    from trdec.search.sampling import SamplingSettings
-    from trdec.translation.demands import Demands
-    from trdec.translation.translator import Translator
-
-    torch.set_num_threads(threads)
-    normalisation = Normalisation(length_power, length_unit.value)
-    limits = LengthLimits(min_ratio, max_ratio, max_extra)
-    settings: BeamSettings | SamplingSettings
-    if sampling:
-        settings = SamplingSettings(n_best, temperature, top_k, top_p, seed, normalisation, limits)
-    else:
-        settings = BeamSettings(max(beam_size, n_best), n_best, normalisation, limits)
-    demands = Demands(_lines(prefix), _trees(skeleton), words, word_ratio)
-    translator = Translator.load(model, *(also or ()))
-    typed = str(source) == STANDARD and sys.stdin.isatty()  # whoever types waits for each line's translation
-    lines = _begun(line.text for line in read_lines(source))
-    remarks: Counter[str] = Counter()
-    in_json = output_format is OutputFormat.json
-    looking = attention is not None or draw is not None or (in_json and not no_attention)
-    with contextlib.ExitStack() as opened:
-        writers = [opened.enter_context(line_writer(output, _json if in_json else _text))]
-        if trees is not None:
-            writers.append(opened.enter_context(line_writer(trees, lambda translation: translation.brackets)))
-        if attention is not None:
-            writers.append(opened.enter_context(attention_writer(attention)))
-        if draw is not None:
-            writers.append(opened.enter_context(picture_writer(draw)))
-        advance = opened.enter_context(_progress(source))
-        found = translator.stream(lines, settings, batch, 1 if typed else None, demands, looking)
-        try:
-            for number, translation in enumerate(found, start=1):
-                for write in writers:
-                    write(number, translation)
-                remarks.update(translation.remarks)
-                advance()
-        finally:
-            for remark, count in remarks.items():
-                print(f"{count} {'line' if count == 1 else 'lines'} {remark}.", file=sys.stderr)
-
-
 def _begun(lines: Iterator[str]) -> Iterator[str]:
-    """The same lines, of which the first has been read: a file that is not there is known before outputs are begun."""
+    """The same lines, the first already read: a missing file is noticed before any output is begun."""
     first = list(itertools.islice(lines, 1))
     return itertools.chain(first, lines)
 

@@ -2,45 +2,45 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from trdec.cli.messages import OnError, Problems, counted, say
 from trdec.cli.options import (
-    BareLeavesOption,
-    BinariseOption,
+    STANDARD_STREAM,
     FormatOption,
     InputArgument,
     InputOption,
+    JsonOption,
     MaxDepthOption,
-    NullLabelsOption,
-    OnError,
     OnErrorOption,
     OutputOption,
-    Problems,
-    StripTagsOption,
     TextOption,
+    TransformOption,
     TreeFormat,
-    WrapWordsOption,
     chosen_input,
-    chosen_transforms,
-    counted,
+    chosen_transform,
 )
 from trdec.errors import TextFormatError
 from trdec.extensions import is_extension
-from trdec.files import STANDARD, read_lines, split_words, writing
+from trdec.files import read_lines, split_words, writing
 from trdec.trees import treebank
 from trdec.trees.brackets import NO_TREE, write
 from trdec.trees.builders import BUILDERS
 from trdec.trees.by_name import builder_called
+from trdec.trees.tree import NULL, Nonterminal, words
 
-app = typer.Typer(no_args_is_help=True, help="Build, convert, check, count and draw target trees.")
+if TYPE_CHECKING:
+    from trdec.targets.actions import Action
 
-Standard = Path(STANDARD)
+trees_app = typer.Typer(no_args_is_help=True, help="Build, convert, check, count and draw target trees.")
 
 
 def _kind(name: str) -> str:
@@ -50,61 +50,51 @@ def _kind(name: str) -> str:
 
 
 _KINDS = "\n\n".join(f"{name}: {builder.description}" for name, builder in BUILDERS.items())
-_OWN = "module:function: one of your own, from a list of words to a tree over them"
+_OWN = "module:function: your own function from a list of words to a tree over them"
 
 
-@app.command(help=f"Build a tree over each line of text.\n\nKinds:\n\n{_KINDS}\n\n{_OWN}")
-def build(
+@trees_app.command("build", help=f"Build a tree over each line of text.\n\nKinds:\n\n{_KINDS}\n\n{_OWN}")
+def build_command(
     kind: Annotated[str, typer.Argument(callback=_kind, help="The kind of tree.", metavar="KIND")],
-    file: InputArgument = Standard,
+    file: InputArgument = STANDARD_STREAM,
     input_file: InputOption = None,
-    output: OutputOption = Standard,
-    seed: Annotated[int, typer.Option(help="Where random trees start from.")] = 1,
-    wrap_words: WrapWordsOption = False,
+    output: OutputOption = STANDARD_STREAM,
+    seed: Annotated[int, typer.Option(help="The seed of random trees.")] = 1,
+    transforms: TransformOption = None,
     on_error: OnErrorOption = OnError.stop,
 ) -> None:
     """Build a tree over each line of text."""
-    builder = builder_called(kind)
+    builder, transform = builder_called(kind), chosen_transform(transforms)
     generator = Random(seed)
     problems = Problems(on_error)
-    transforms = chosen_transforms(False, False, wrap_words, False, False, None)
     with writing(output) as stream:
         for line in read_lines(chosen_input(file, input_file)):
-            words = split_words(line.text)
-            if not words:
-                problems(
-                    TextFormatError(
-                        f"{line.place}: expected a sentence, found an empty line. Remove it from every file beside "
-                        "this one, or leave it out with --on-error skip (or mark)."
-                    )
-                )
-                if on_error is OnError.mark:
-                    stream.write(NO_TREE + "\n")
+            if sentence := split_words(line.text):
+                stream.write(write(transform(builder(sentence, generator))) + "\n")
                 continue
-            tree = builder(words, generator)
-            for transform in transforms:
-                tree = transform(tree)
-            stream.write(write(tree) + "\n")
-    _say(problems.summary())
+            problems(
+                TextFormatError(
+                    f"{line.place}: expected a sentence, found an empty line. Remove it from every parallel file."
+                )
+            )
+            if on_error is OnError.mark:
+                stream.write(NO_TREE + "\n")
+    problems.summarise()
 
 
-@app.command()
-def convert(
-    file: InputArgument = Standard,
+@trees_app.command("convert")
+def convert_command(
+    file: InputArgument = STANDARD_STREAM,
     input_file: InputOption = None,
-    output: OutputOption = Standard,
+    output: OutputOption = STANDARD_STREAM,
     source_format: FormatOption = TreeFormat.penn,
     text: TextOption = None,
-    strip_tags: StripTagsOption = False,
-    null_labels: NullLabelsOption = False,
-    wrap_words: WrapWordsOption = False,
-    bare_leaves: BareLeavesOption = False,
-    binarise: BinariseOption = False,
+    transforms: TransformOption = None,
     max_depth: MaxDepthOption = None,
     on_error: OnErrorOption = OnError.stop,
 ) -> None:
-    """Read trees in any format and write them in brackets, one a line; (()) where the parser found none."""
-    transforms = chosen_transforms(strip_tags, null_labels, wrap_words, bare_leaves, binarise, max_depth)
+    """Read trees in any format and write them in brackets, one per line; (()) where the parser found none."""
+    transform = chosen_transform(transforms, max_depth)
     problems = Problems(on_error)
     crossing = 0
     with writing(output) as stream:
@@ -114,27 +104,21 @@ def convert(
                 if on_error is OnError.mark:
                     stream.write(NO_TREE + "\n")
                 continue
-            if entry.tree is None:
-                stream.write(NO_TREE + "\n")
-                continue
             crossing += not entry.was_projective
-            tree = entry.tree
-            for transform in transforms:
-                tree = transform(tree)
-            stream.write(write(tree) + "\n")
-    _say(problems.summary())
+            stream.write((NO_TREE if entry.tree is None else write(transform(entry.tree))) + "\n")
+    problems.summarise()
     if crossing:
-        _say([f"{counted(crossing, 'tree', 'trees')} had crossing arcs, which were lifted."])
+        say(f"{counted(crossing, 'tree', 'trees')} had crossing arcs, which were lifted.")
 
 
-@app.command()
-def check(
-    file: InputArgument = Standard,
+@trees_app.command("check")
+def check_command(
+    file: InputArgument = STANDARD_STREAM,
     input_file: InputOption = None,
     source_format: FormatOption = TreeFormat.penn,
     text: TextOption = None,
 ) -> None:
-    """Read every tree, say what is wrong with which, and end with 1 if anything is."""
+    """Read every tree, report what is wrong, and exit with status 1 if anything is."""
     problems = Problems(OnError.skip)
     trees = failures = crossing = 0
     for entry in treebank.read(source_format, chosen_input(file, input_file), text):
@@ -157,65 +141,59 @@ def check(
         raise typer.Exit(1)
 
 
-@app.command()
-def stats(
-    file: InputArgument = Standard,
+@trees_app.command("stats")
+def stats_command(
+    file: InputArgument = STANDARD_STREAM,
     input_file: InputOption = None,
     source_format: FormatOption = TreeFormat.penn,
     text: TextOption = None,
-    strip_tags: StripTagsOption = False,
-    null_labels: NullLabelsOption = False,
-    wrap_words: WrapWordsOption = False,
-    bare_leaves: BareLeavesOption = False,
-    binarise: BinariseOption = False,
+    transforms: TransformOption = None,
     max_depth: MaxDepthOption = None,
     subwords: Annotated[
-        Path | None, typer.Option("--subwords", help="Cut words into the pieces of this sentencepiece model first.")
+        Path | None,
+        typer.Option("--subwords", help="Split words into the pieces of this sentencepiece model, after transforms."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
     on_error: OnErrorOption = OnError.stop,
 ) -> None:
     """Count trees, words, depths, labels, rules, and the actions a sentence takes in each target."""
-    from trdec.cli.statistics import TreebankStatistics, print_statistics
+    from trdec.trees.statistics import TreebankStatistics
 
-    transforms = chosen_transforms(strip_tags, null_labels, wrap_words, bare_leaves, binarise, max_depth)
+    transform = chosen_transform(transforms, max_depth)
+    split = None
     if subwords is not None:
         from trdec.text import Subwords
         from trdec.trees.transforms import segment
 
         split = Subwords.load(subwords).split
-        transforms.append(lambda tree: segment(tree, split))
     problems = Problems(on_error)
-    statistics = TreebankStatistics()
+    statistics = TreebankStatistics(_linearisers())
     for entry in treebank.read(source_format, chosen_input(file, input_file), text):
         if entry.error is not None:
             problems(entry.error)
-            statistics.unreadable += 1
-        elif entry.tree is None:
-            statistics.failures += 1
-        else:
-            statistics.crossing += not entry.was_projective
-            tree = entry.tree
-            for transform in transforms:
-                tree = transform(tree)
-            statistics.add(tree)
-    print_statistics(statistics, json)
-    _say(problems.summary())
+        if entry.tree is None:
+            statistics.add(entry)
+            continue
+        tree = transform(entry.tree)
+        statistics.add(replace(entry, tree=tree if split is None else segment(tree, split)))
+    _print_statistics(statistics.to_json(), as_json)
+    problems.summarise()
 
 
-@app.command()
-def show(
-    file: InputArgument = Standard,
+@trees_app.command("show")
+def show_command(
+    file: InputArgument = STANDARD_STREAM,
     input_file: InputOption = None,
     source_format: FormatOption = TreeFormat.penn,
     text: TextOption = None,
     first: Annotated[int | None, typer.Option("--first", min=1, help="Show this many trees only.")] = None,
-    line: Annotated[int | None, typer.Option("--number", min=1, help="Show the tree of this sentence only.")] = None,
+    only: Annotated[int | None, typer.Option("--number", min=1, help="Show the tree of this sentence only.")] = None,
     svg: Annotated[
         Path | None, typer.Option("--svg", help="Write a picture of the first tree shown to this file.")
     ] = None,
     width: Annotated[
-        int | None, typer.Option("--width", min=1, help="Draw at most this wide, in place of the terminal's width.")
+        int | None,
+        typer.Option("--width", min=1, help="Draw at most this many columns wide, in place of the terminal's width."),
     ] = None,
 ) -> None:
     """Draw trees in the terminal, or the first of them as an SVG picture."""
@@ -226,7 +204,7 @@ def show(
     columns = width or get_terminal_size((100, 24)).columns
     shown = 0
     for number, entry in enumerate(treebank.read(source_format, chosen_input(file, input_file), text), start=1):
-        if line is not None and number != line:
+        if only is not None and number != only:
             continue
         if entry.error is not None:
             raise entry.error
@@ -242,14 +220,62 @@ def show(
         else:
             for row in draw(entry.tree, columns):
                 print(row)
-        if shown == first or number == line:
+        if shown == first or number == only:
             break
     if shown == 0:
         raise TextFormatError(
-            f"expected a tree to show, found {'none in the input' if line is None else f'no sentence {line}'}."
+            f"expected a tree to show, found {'none in the input' if only is None else f'no sentence {only}'}."
         )
 
 
-def _say(lines: Iterable[str]) -> None:
-    for line in lines:
-        print(line, file=sys.stderr)
+def _linearisers() -> dict[str, Callable[[Nonterminal], list[Action]]]:
+    from trdec.targets.derivation import DerivationTarget
+    from trdec.targets.sequence import CcgTarget, LinTarget, Seq2SeqTarget
+    from trdec.trees.supertags import from_tags
+
+    def ccg(tree: Nonterminal) -> list[Action]:
+        # A supertag precedes each word, whatever the tree.
+        sentence = words(tree)
+        return CcgTarget.linearise(from_tags(sentence, [NULL] * len(sentence)))
+
+    return {
+        "derivation": DerivationTarget.linearise,
+        "lin": LinTarget.linearise,
+        "ccg": ccg,
+        "seq2seq": Seq2SeqTarget.linearise,
+    }
+
+
+def _print_statistics(figures: dict[str, Any], as_json: bool) -> None:
+    """The figures as JSON, as a table on a terminal, or as aligned plain lines."""
+    if as_json:
+        print(json.dumps(figures, ensure_ascii=False, indent=2))
+        return
+    actions = figures["actions_per_sentence"].items()
+    rows = [
+        ("trees", f"{figures['trees']:,}"),
+        ("sentences without a tree", f"{figures['sentences_without_tree']:,}"),
+        ("sentences that cannot be read", f"{figures['sentences_unreadable']:,}"),
+        ("trees with crossing arcs", f"{figures['trees_with_crossing_arcs']:,}"),
+        ("words", f"{figures['words']:,}"),
+        ("words per sentence", f"{figures['words_per_sentence']:.1f}"),
+        ("depth, mean", f"{figures['depth']['mean']:.1f}"),
+        ("depth, greatest", f"{figures['depth']['max']:,}"),
+        ("labels", f"{figures['labels']:,}"),
+        ("rules", f"{figures['rules']:,}"),
+        ("rules seen once", f"{figures['rules_seen_once']:,}"),
+        *((f"actions per sentence, {target}", f"{mean:.1f}") for target, mean in actions),
+    ]
+    if sys.stdout.isatty():
+        from rich.console import Console
+        from rich.table import Table
+
+        table = Table(show_header=False)
+        table.add_column(style="bold")
+        table.add_column(justify="right")
+        for row in rows:
+            table.add_row(*row)
+        Console().print(table)
+    else:
+        for name, figure in rows:
+            print(f"{name:32}{figure:>12}")

@@ -1,6 +1,6 @@
 """The public corpora that `trdec data get` knows by name.
 
-A checksum is None only where we could not learn it; whoever downloads such a file is told so.
+A checksum is None only where none is published; downloading such a file gives a warning.
 """
 
 from __future__ import annotations
@@ -27,22 +27,19 @@ class Archive:
 
 @dataclass(frozen=True, slots=True)
 class PublicCorpus:
-    """A corpus, what it is unpacked to, and what its makers ask of those who use it."""
+    """A corpus, the files it unpacks to, and the terms of its use."""
 
     name: str
     title: str
     archives: tuple[Archive, ...]
-    files: tuple[str, ...] = ()  # must be there afterwards: training text, then dev, then test, source before target
+    files: tuple[str, ...] = ()  # expected after unpacking: train, then dev, then test, source before target
     size: str = "?"
     licence: str = "see where it comes from"
     citation: str = ""
-    advice: tuple[str, ...] = ()  # what to do next, a command a line; {folder} is where the files are
 
 
 _KFTT = "kftt-data-1.0/data/tok"
 _MULTI30K = "https://raw.githubusercontent.com/neychev/small_DL_repo/master/datasets/Multi30k"
-
-_TOKENISING = "{folder}/train.en --raw --output {folder}/train.tok.en.conllu --text-output {folder}/train.tok.en"
 
 CORPORA = {
     corpus.name: corpus
@@ -56,11 +53,6 @@ CORPORA = {
             ),
             licence="CC BY-SA 3.0",
             citation="Graham Neubig. 2011. The Kyoto Free Translation Task. http://www.phontron.com/kftt",
-            advice=(
-                f"trdec data parse {{folder}}/{_KFTT}/kyoto-train.cln.en --output {{folder}}/{_KFTT}/train.en.conllu",
-                f"trdec data parse {{folder}}/{_KFTT}/kyoto-dev.en --output {{folder}}/{_KFTT}/dev.en.conllu",
-                f"trdec train CONFIG.yaml system=trdec-dep folder={{folder}}/{_KFTT}  # with the names of these files",
-            ),
         ),
         PublicCorpus(
             name="iwslt14-de-en",
@@ -69,11 +61,6 @@ CORPORA = {
             files=tuple(f"de-en/train.tags.de-en.{language}" for language in ("de", "en")),
             licence="CC BY-NC-ND (TED)",
             citation="Cettolo et al. 2014. Report on the 11th IWSLT evaluation campaign.",
-            advice=(
-                "# leave out the lines of markup; dev and test are in the *.xml files, a sentence in each <seg>",
-                "for l in de en; do grep -v '^<' {folder}/de-en/train.tags.de-en.$l > {folder}/train.$l; done",
-                f"trdec data parse {_TOKENISING}",
-            ),
         ),
         PublicCorpus(
             name="multi30k-de-en",
@@ -94,22 +81,18 @@ CORPORA = {
             size="1.3 MB",
             licence="CC BY-NC-SA 4.0",
             citation="Elliott et al. 2016. Multi30K: Multilingual English-German Image Descriptions.",
-            advice=(
-                "# the English side tokenised and parsed; the other side needs only a tokeniser",
-                f"trdec data parse {_TOKENISING}",
-            ),
         ),
     )
 }
 
 TATOEBA = "tatoeba-de-en"
-"""An example of the names that tell a pair of languages: tatoeba-XX-YY."""
+"""An example of a name that holds a pair of languages: tatoeba-XX-YY."""
 
 _PAIR = re.compile(r"tatoeba-([a-z]{2,3}(?:_[A-Z]{2})?)-([a-z]{2,3}(?:_[A-Z]{2})?)")
 
 
 def _tatoeba(first: str, second: str) -> PublicCorpus:
-    # OPUS has each pair once, its languages in the order of the alphabet.
+    # OPUS has each pair once, its languages in alphabetical order.
     pair = "-".join(sorted((first, second)))
     return PublicCorpus(
         name=f"tatoeba-{first}-{second}",
@@ -118,17 +101,16 @@ def _tatoeba(first: str, second: str) -> PublicCorpus:
         files=(f"Tatoeba.{pair}.{first}", f"Tatoeba.{pair}.{second}"),
         licence="CC BY 2.0 FR",
         citation="Tiedemann. 2012. Parallel Data, Tools and Interfaces in OPUS.",
-        advice=("# keep some lines for dev and test: the corpus is in one piece",),
     )
 
 
 def unlisted(name: str, url: str) -> PublicCorpus:
-    """A corpus that only its user knows."""
+    """A corpus that is not in the catalogue."""
     return PublicCorpus(name, url, (Archive(url),))
 
 
 def is_listed(name: str) -> bool:
-    """Whether a corpus can be had by that name alone."""
+    """Whether the name alone says where the corpus comes from."""
     return name in CORPORA or _PAIR.fullmatch(name) is not None
 
 
@@ -140,5 +122,5 @@ def find(name: str) -> PublicCorpus:
         return _tatoeba(pair[1], pair[2])
     raise UsageError(
         f"no corpus is called {name!r}. There are {', '.join(CORPORA)} and tatoeba-XX-YY for two languages, such as "
-        f"{TATOEBA}. Any other archive can be had with --url URL."
+        f"{TATOEBA}. Download any other archive by its `url`."
     )

@@ -1,4 +1,4 @@
-"""Public corpora fetched, checked, unpacked and written as line-aligned text."""
+"""Public corpora downloaded, checked and unpacked; an interrupted download is resumed."""
 
 from __future__ import annotations
 
@@ -24,28 +24,138 @@ from trdec.errors import DownloadError, UsageError
 from trdec.files import checksum, remove_leftovers, replacing_folder, write_errors
 
 ATTEMPTS = 5
-"""How often a connection that was cut is made again, as long as each brought something."""
+"""How often an interrupted connection is opened again, as long as each brings something."""
 
 SECONDS = 60
-"""How long a server may be silent."""
+"""How long to wait for a silent server."""
 
 _BLOCK = 1 << 18
 
 DownloadProgress = Callable[[str, int, int | None], None]
-"""Told the file, how many bytes of it are there, and how many there will be if that is known."""
+"""Receives the file, how many of its bytes are there, and how many there will be, if known."""
+
+RECORD = "trdec-download.json"
+"""The file in a corpus's folder that records where its archives came from, and their checksums."""
+
+_GZIP = b"\x1f\x8b"
+_LOG = logging.getLogger(__name__)
+
+
+def download(corpus: PublicCorpus, folder: Path, progress: DownloadProgress) -> bool:
+    """Download and unpack a corpus; False if it was there already. The folder appears only when complete."""
+    if folder.exists():
+        _check_record(corpus, folder)
+        return False
+    work = folder.with_name(f"{folder.name}.unfinished")
+    with write_errors(folder):
+        work.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(folder.parent, folder.name)
+        with replacing_folder(folder) as unpacked:
+            record = []
+            for archive in corpus.archives:
+                path = work / archive.name
+                fetch(archive.url, path, progress)
+                found = _checked(archive, path)
+                try:
+                    unpack(path, unpacked)
+                except DownloadError:
+                    path.unlink()  # so that the next attempt downloads it again
+                    raise
+                record.append({"url": archive.url, "sha256": found})
+            missing = [name for name in corpus.files if not (unpacked / name).is_file()]
+            if missing:
+                raise DownloadError(
+                    f"{corpus.name}: expected {missing[0]} in what was unpacked, found {_some_files(unpacked)}. "
+                    f"The archive is not the expected one; it is in {work}."
+                )
+            about = {"corpus": corpus.name, "licence": corpus.licence, "citation": corpus.citation, "archives": record}
+            (unpacked / RECORD).write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        shutil.rmtree(work)
+    return True
+
+
+def mirrored(corpus: PublicCorpus, url: str) -> PublicCorpus:
+    """The corpus from another address: that of its one archive, or a folder (ending in /) that holds several."""
+    if url.endswith("/"):
+        archives = tuple(replace(archive, url=f"{url}{archive.name}") for archive in corpus.archives)
+    elif len(corpus.archives) == 1:
+        archives = (replace(corpus.archives[0], url=url),)
+    else:
+        names = ", ".join(archive.name for archive in corpus.archives)
+        raise UsageError(
+            f"{corpus.name} is {len(corpus.archives)} archives ({names}). As `url`, give a folder that holds them "
+            "all, ending in /."
+        )
+    return replace(corpus, archives=archives)
+
+
+def with_checksum(corpus: PublicCorpus, checksum: str) -> PublicCorpus:
+    """The corpus with the checksum that its archive must have."""
+    if not re.fullmatch(r"[0-9a-fA-F]{64}", checksum):
+        raise UsageError(f"expected 64 hexadecimal digits as `checksum`, found {checksum!r}.")
+    if len(corpus.archives) != 1:
+        raise UsageError(
+            f"a `checksum` belongs to one archive, but {corpus.name} is {len(corpus.archives)}. Leave it out."
+        )
+    return replace(corpus, archives=(replace(corpus.archives[0], sha256=checksum.lower()),))
+
+
+def _checked(archive: Archive, path: Path) -> str:
+    """The checksum of an archive; a file with an unexpected checksum is deleted."""
+    found = checksum(path)
+    if archive.sha256 is None:
+        _LOG.warning(
+            "%s: no checksum of this file is known, so nothing was checked. Its sha256 is %s: "
+            "compare it with another copy, and give it as `checksum` from now on.",
+            archive.url,
+            found,
+        )
+    elif found != archive.sha256:
+        path.unlink()
+        raise DownloadError(
+            f"{archive.url}: expected sha256 {archive.sha256}, found {found}. The file was deleted. "
+            "Try again, give the `url` of a mirror, or, if its publisher changed it, give the new `checksum`."
+        )
+    return found
+
+
+def _check_record(corpus: PublicCorpus, folder: Path) -> None:
+    """Raise DownloadError unless the folder holds this corpus."""
+    try:
+        content = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        there = [(archive["url"], archive["sha256"]) for archive in content["archives"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DownloadError(
+            f"{folder}: already exists, and has no {RECORD} to show that it holds {corpus.name}. "
+            "Choose another `folder`, or remove it."
+        ) from error
+    wanted = [(archive.url, archive.sha256) for archive in corpus.archives]
+    same = len(there) == len(wanted) and all(
+        found[0] == asked[0] and asked[1] in (None, found[1]) for found, asked in zip(there, wanted, strict=True)
+    )
+    if not same:
+        raise DownloadError(
+            f"{folder}: holds {', '.join(f'{url} (sha256 {found})' for url, found in there)}, which is not what was "
+            "asked for. Choose another `folder`, or remove it."
+        )
+
+
+def _some_files(folder: Path) -> str:
+    files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    return ", ".join(files[:5]) + (" ..." if len(files) > 5 else "") or "nothing"
 
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """Which version of which file a part is of; a part of another is of no use."""
+    """The file, and the version of it, that a partial download belongs to."""
 
     url: str
-    version: str | None  # as the server calls it; without one nothing can be gone on with
+    version: str | None  # as the server calls it; without one the download cannot be resumed
     length: int | None
 
 
 def fetch(url: str, path: Path, progress: DownloadProgress) -> None:
-    """Download a file to a path, unless it is there. DownloadError if it cannot be had; what came of it is kept."""
+    """Download a file to a path, unless it is there; after a DownloadError, what arrived is kept."""
     if not url.startswith(("http://", "https://")):
         raise UsageError(f"{url}: expected an address that begins with https:// or http://.")
     note = path.with_name(f"{path.name}.json")
@@ -59,37 +169,37 @@ def fetch(url: str, path: Path, progress: DownloadProgress) -> None:
     origin = _origin(note, url)
     whole = f" of {origin.length}" if origin is not None and origin.length is not None else ""
     raise DownloadError(
-        f"{url}: the connection was cut after {_size(path)}{whole} bytes. Run the command again: it goes on from there "
-        "if the server can, and from the beginning if not."
+        f"{url}: the connection was cut after {_size(path)}{whole} bytes. Try again: the download resumes there "
+        "if the server can, and starts over if not."
     )
 
 
 def _attempt(url: str, path: Path, note: Path, progress: Callable[[int, int | None], None]) -> bool:
-    """Add to the file what one connection brings; tell whether it is whole now."""
+    """Append what one connection brings to the file; return whether the file is complete."""
     origin, start = _origin(note, url), _size(path)
     if origin is not None and start and start == origin.length:
         return True
     request = Request(url, headers={"User-Agent": "trdec"})
     if start and origin is not None and origin.version is not None:
-        # The server sends the rest only if its file is still the one that the part is of, and all of it if not.
+        # The server sends the rest if its file is still the same version, and the whole file if not.
         request.add_header("Range", f"bytes={start}-")
         request.add_header("If-Range", origin.version)
     try:
         response = urlopen(request, timeout=SECONDS)
     except (HTTPException, OSError) as error:
-        if isinstance(error, HTTPError) and error.code == 416:  # there is no such rest: begin again
+        if isinstance(error, HTTPError) and error.code == 416:  # there is no such rest: start over
             path.unlink()
             return False
         raise DownloadError(
-            f"{url}: {_reason(error)}. Check the address and the network; a mirror is named with --url."
+            f"{url}: {_reason(error)}. Check the address and the network, or give the `url` of a mirror."
         ) from error
     with response:
-        goes_on = response.status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {start}-")
-        start = start if goes_on else 0
+        resumes = response.status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {start}-")
+        start = start if resumes else 0
         length = response.headers.get("Content-Length")
         total = start + int(length) if length is not None else None
-        if not goes_on:
-            path.unlink(missing_ok=True)  # before the note says otherwise: a kill must not leave the two at odds
+        if not resumes:
+            path.unlink(missing_ok=True)  # before the note changes: a kill must not leave the two inconsistent
             note.write_text(json.dumps(asdict(_Origin(url, _version(response.headers), total))), encoding="utf-8")
         with path.open("ab") as stream:
             return _receive(response, stream, start, total, progress)
@@ -111,17 +221,17 @@ def _receive(
 
 
 def _version(headers: Any) -> str | None:
-    """The validator that If-Range takes: an entity tag, but not a weak one, or the time of the last change."""
+    """The validator for If-Range: a strong entity tag, or the time of the last change."""
     tag: str | None = headers.get("ETag")
     changed: str | None = headers.get("Last-Modified")
     return tag if tag and not tag.startswith("W/") else changed
 
 
 def _origin(note: Path, url: str) -> _Origin | None:
-    """What the part is of; nothing if that is not known, or is another address."""
+    """What a partial download belongs to; nothing if that is unknown or another address."""
     try:
         found = _Origin(**json.loads(note.read_text(encoding="utf-8")))
-    except (FileNotFoundError, ValueError, TypeError):  # a note cut short by a kill: the part is of no use then
+    except (FileNotFoundError, ValueError, TypeError):  # a kill cut the note short: the part is useless
         return None
     return found if found.url == url else None
 
@@ -138,13 +248,8 @@ def _reason(error: Exception) -> str:
     return f"cannot be reached: {error!r}"
 
 
-_GZIP = b"\x1f\x8b"
-_UNPACK_BLOCK = 1 << 18
-_LOG = logging.getLogger(__name__)
-
-
 def unpack(archive: Path, folder: Path) -> None:
-    """Unpack a tar file (compressed or not), a zip file, or one file that gzip compressed, into the folder."""
+    """Unpack a tar file (compressed or not), a zip file, or a single gzipped file into the folder."""
     try:
         if tarfile.is_tarfile(archive):
             _unpack_tar(archive, folder)
@@ -156,27 +261,27 @@ def unpack(archive: Path, folder: Path) -> None:
         else:
             raise DownloadError(
                 f"{archive.name}: expected an archive (tar, tar.gz, zip or gz), found a file that begins with "
-                f"{_beginning(archive)!r}. A server may send a page that says why; look at the address in a browser."
+                f"{_beginning(archive)!r}. The server may have sent an error page: open the address in a browser."
             )
     except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, gzip.BadGzipFile, LZMAError) as error:
         raise DownloadError(
-            f"{archive.name}: the archive is damaged: {error}. Get it again; if that does not help, choose a mirror "
-            "with --url."
+            f"{archive.name}: the archive is damaged: {error}. Download it again; if that does not help, give the "
+            "`url` of a mirror."
         ) from error
 
 
 def _unpack_tar(archive: Path, folder: Path) -> None:
-    # Not tarfile's own way: its safe form is missing from the first releases of Python 3.11.
+    # Not extractall: its safe filter is missing from the first releases of Python 3.11.
     with tarfile.open(archive) as tar:
         for member in tar:
             path = _inside(archive, folder, member.name)
             content = tar.extractfile(member) if member.isreg() else None
             if content is not None:
                 _write_member(content, path)
-            elif not member.isdir():  # a link or a device can lead anywhere, and no text needs one
-                _LOG.warning("%s: %s is neither a file nor a folder, and was passed over.", archive.name, member.name)
-        # tarfile takes a file that is cut between two members for a whole one; the compression knows better.
-        while tar.fileobj is not None and tar.fileobj.read(_UNPACK_BLOCK):
+            elif not member.isdir():  # a link or a device may point anywhere, and no text needs one
+                _LOG.warning("%s: %s is neither a file nor a folder, and was skipped.", archive.name, member.name)
+        # tarfile accepts a file that is cut between two members; only reading to the end detects the cut.
+        while tar.fileobj is not None and tar.fileobj.read(_BLOCK):
             pass
 
 
@@ -190,12 +295,12 @@ def _unpack_zip(archive: Path, folder: Path) -> None:
 
 
 def _inside(archive: Path, folder: Path, name: str) -> Path:
-    """Where in the folder a member goes; DownloadError if it would be elsewhere."""
+    """Where in the folder a member goes; DownloadError if it would be outside."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or "\\" in name:
         raise DownloadError(
             f"{archive.name}: the archive would write outside its folder, to {name!r}. Nothing was kept. "
-            "Do not use this archive; tell whoever published it."
+            "Do not use this archive, and tell its publisher."
         )
     return folder / path
 
@@ -209,111 +314,3 @@ def _write_member(content: IO[bytes] | gzip.GzipFile, path: Path) -> None:
 def _beginning(path: Path) -> bytes:
     with path.open("rb") as stream:
         return stream.read(20)
-
-
-RECORD = "trdec-download.json"
-"""In a corpus's folder: where its files came from, and their checksums."""
-
-_LOG = logging.getLogger(__name__)
-
-
-def mirrored(corpus: PublicCorpus, url: str) -> PublicCorpus:
-    """The corpus from another address: of its one archive, or of a folder (ending in /) that holds several."""
-    if url.endswith("/"):
-        archives = tuple(replace(archive, url=f"{url}{archive.name}") for archive in corpus.archives)
-    elif len(corpus.archives) == 1:
-        archives = (replace(corpus.archives[0], url=url),)
-    else:
-        names = ", ".join(archive.name for archive in corpus.archives)
-        raise UsageError(
-            f"{corpus.name} is {len(corpus.archives)} archives ({names}). Give --url a folder that holds them all, "
-            "ending in /."
-        )
-    return replace(corpus, archives=archives)
-
-
-def with_checksum(corpus: PublicCorpus, checksum: str) -> PublicCorpus:
-    """The corpus with the checksum that its archive must have."""
-    if not re.fullmatch(r"[0-9a-fA-F]{64}", checksum):
-        raise UsageError(f"expected 64 hexadecimal digits as --sha256, found {checksum!r}.")
-    if len(corpus.archives) != 1:
-        raise UsageError(f"--sha256 is of one archive, but {corpus.name} is {len(corpus.archives)}. Leave it out.")
-    return replace(corpus, archives=(replace(corpus.archives[0], sha256=checksum.lower()),))
-
-
-def get(corpus: PublicCorpus, folder: Path, progress: DownloadProgress) -> bool:
-    """Download and unpack a corpus; False if it was there already. The folder appears only when all is well."""
-    if folder.exists():
-        _check_record(corpus, folder)
-        return False
-    work = folder.with_name(f"{folder.name}.unfinished")
-    with write_errors(folder):
-        work.mkdir(parents=True, exist_ok=True)
-        remove_leftovers(folder.parent, folder.name)
-        with replacing_folder(folder) as unpacked:
-            record = []
-            for archive in corpus.archives:
-                path = work / archive.name
-                fetch(archive.url, path, progress)
-                found = _checked(archive, path)
-                try:
-                    unpack(path, unpacked)
-                except DownloadError:
-                    path.unlink()  # or it would be found, and be as bad, the next time
-                    raise
-                record.append({"url": archive.url, "sha256": found})
-            missing = [name for name in corpus.files if not (unpacked / name).is_file()]
-            if missing:
-                raise DownloadError(
-                    f"{corpus.name}: expected {missing[0]} in what was unpacked, found {_some_files(unpacked)}. "
-                    f"The archive is not the one that trdec knows; it is in {work}."
-                )
-            about = {"corpus": corpus.name, "licence": corpus.licence, "citation": corpus.citation, "archives": record}
-            (unpacked / RECORD).write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-        shutil.rmtree(work)
-    return True
-
-
-def _checked(archive: Archive, path: Path) -> str:
-    """The checksum of an archive; a file with another than the one expected is thrown away."""
-    found = checksum(path)
-    if archive.sha256 is None:
-        _LOG.warning(
-            "%s: trdec knows no checksum of this file, so nothing was checked. What came has sha256 %s: "
-            "compare it with others', and ask for it with --sha256 from now on.",
-            archive.url,
-            found,
-        )
-    elif found != archive.sha256:
-        path.unlink()
-        raise DownloadError(
-            f"{archive.url}: expected sha256 {archive.sha256}, found {found}. The file was thrown away. "
-            "Run the command again, choose a mirror with --url, or, if its makers changed it, give the new --sha256."
-        )
-    return found
-
-
-def _check_record(corpus: PublicCorpus, folder: Path) -> None:
-    """Raise DownloadError unless the folder holds this corpus."""
-    try:
-        content = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-        there = [(archive["url"], archive["sha256"]) for archive in content["archives"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DownloadError(
-            f"{folder}: is there already, and has no {RECORD} that would say it holds {corpus.name}. "
-            "Choose another --output, or remove it."
-        ) from error
-    wanted = [(archive.url, archive.sha256) for archive in corpus.archives]
-    same = len(there) == len(wanted) and all(
-        found[0] == asked[0] and asked[1] in (None, found[1]) for found, asked in zip(there, wanted, strict=True)
-    )
-    if not same:
-        raise DownloadError(
-            f"{folder}: holds {', '.join(f'{url} (sha256 {found})' for url, found in there)}, which is not what was "
-            "asked for. Choose another --output, or remove it."
-        )
-
-
-def _some_files(folder: Path) -> str:
-    files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-    return ", ".join(files[:5]) + (" ..." if len(files) > 5 else "") or "nothing"

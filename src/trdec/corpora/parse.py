@@ -17,13 +17,73 @@ from trdec.files import STANDARD, Line, checksum_of_text, locked, read_lines, wr
 from trdec.trees import treebank
 from trdec.trees.tree import words
 
+ParsingProgress = Callable[[int], None]
+"""Receives how many sentences are done, first those of an earlier run."""
 
-class Work:
+
+def check_files(source: Path, output: Path, restart: bool) -> None:
+    """Raise an error if the files cannot be used, before time is spent on loading a model."""
+    if STANDARD in (str(source), str(output)):
+        raise UsageError("a parse can be resumed only between named files, not '-'. Name the input and the `output`.")
+    next(read_lines(source), None)
+    if output.exists() and output.samefile(source):
+        raise UsageError(f"{output}: is the input itself. Choose another `output`.")
+    if output.exists() and not restart:
+        raise UsageError(f"{output}: already exists. Choose another `output`, or parse again with `restart`.")
+
+
+def annotate(
+    parser: Parser,
+    choice: ParserChoice,
+    source: Path,
+    output: Path,
+    text: Path | None,
+    batch: int,
+    progress: ParsingProgress,
+) -> int:
+    """Write the entry of each line after those that an earlier run wrote; return how many there are in all.
+
+    With `text`, the words of each entry are written there, one sentence per line.
+    """
+    # Batches begin at the same lines in every run, so that rounding errors are the same too.
+    settings = {**asdict(choice), "parser": parser.identity, "batch": batch}
+    lines = read_lines(source)
+    with resumable(output, settings) as parse:
+        parse.resume(lines)
+        progress(parse.sentences)
+        while part := list(islice(lines, batch)):
+            parse.add(part, _entries(parser, part))
+            progress(parse.sentences)
+        if text is not None:
+            _write_words(parser.format_name, parse.path, text)
+        parse.finish()
+        return parse.sentences
+
+
+def discard(output: Path) -> None:
+    """Delete an unfinished parse; a finished file stays until another replaces it."""
+    with write_errors(output):
+        note(output).unlink(missing_ok=True)  # first: entries without a note count for nothing
+        unfinished(output).unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def resumable(output: Path, settings: Mapping[str, Any]) -> Iterator[ResumableParse]:
+    """A parse to this output, locked against other processes."""
+    path = unfinished(output)
+    refusal = AnnotationError(
+        f"{path}: another process is parsing to this file. Wait for it, or choose another output."
+    )
+    with locked(path, refusal), path.open("ab") as stream:
+        yield ResumableParse(output, stream, settings)
+
+
+class ResumableParse:
     """The entries so far, in a file beside the output, and a note of which sentences they belong to.
 
-    Entries are written first and noted afterwards. What stands after the noted length is half a batch that a
-    kill left behind, and is cut off. The note holds a checksum of the sentences, not of the file's bytes,
-    so that sentences may still be added at the end.
+    Entries are written first and noted afterwards. Whatever follows the noted length is part of a batch that a kill
+    interrupted, and is cut off. The note holds a checksum of the sentences, not of the file's bytes, so that sentences
+    may still be added at the end.
     """
 
     def __init__(self, output: Path, stream: IO[bytes], settings: Mapping[str, Any]) -> None:
@@ -36,7 +96,7 @@ class Work:
         self._checksum = ""
 
     def resume(self, lines: Iterator[Line]) -> None:
-        """Take from the lines those whose entries are there; AnnotationError if they are not the same lines."""
+        """Consume the lines whose entries are written already; AnnotationError if they are not the same lines."""
         noted = self._noted()
         if noted is None:
             self._stream.truncate(0)
@@ -44,7 +104,7 @@ class Work:
         for name, setting in self._settings.items():
             if noted["settings"].get(name) != setting:
                 raise AnnotationError(
-                    f"{self.path}: was begun with the {name} {noted['settings'].get(name)!r}, not {setting!r}. "
+                    f"{self.path}: was begun with {name} {noted['settings'].get(name)!r}, not {setting!r}. "
                     f"{_advice(self.path)}"
                 )
         length = self._stream.seek(0, os.SEEK_END)
@@ -56,8 +116,8 @@ class Work:
             self._count(line)
         if self._checksum != noted["checksum"]:
             raise AnnotationError(
-                f"{self.path}: holds the trees of {noted['sentences']} sentences, but these are not the first "
-                f"{noted['sentences']} lines of the input any more: it was changed. {_advice(self.path)}"
+                f"{self.path}: holds the trees of {noted['sentences']} sentences, which are no longer the first "
+                f"{noted['sentences']} lines of the input: it was changed. {_advice(self.path)}"
             )
         self._stream.truncate(noted["bytes"])
         self._stream.seek(0, os.SEEK_END)
@@ -80,7 +140,7 @@ class Work:
                 stream.write(json.dumps(content, ensure_ascii=False) + "\n")
 
     def finish(self) -> None:
-        """Give the file its name. Until then nothing at that name is touched."""
+        """Rename the file to the output, which is untouched until then."""
         with write_errors(self.output):
             self.path.replace(self.output)
             self._note.unlink(missing_ok=True)
@@ -102,87 +162,21 @@ class Work:
 
 
 def unfinished(output: Path) -> Path:
-    """Where the entries stand until they are complete."""
+    """The file that holds the entries until they are complete."""
     return output.with_name(f"{output.name}.unfinished")
 
 
 def note(output: Path) -> Path:
-    """Where it is noted which sentences those are."""
+    """The file that notes which sentences those entries belong to."""
     return output.with_name(f"{output.name}.unfinished.json")
 
 
-def forget(output: Path) -> None:
-    """Throw away what is unfinished."""
-    with write_errors(output):
-        note(output).unlink(missing_ok=True)  # first: entries without a note count for nothing
-        unfinished(output).unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def working(output: Path, settings: Mapping[str, Any]) -> Iterator[Work]:
-    """The work on a file, which no other process may do at the same time."""
-    path = unfinished(output)
-    refusal = AnnotationError(
-        f"{path}: another process is parsing to this file. Wait for it, or choose another output."
-    )
-    with locked(path, refusal), path.open("ab") as stream:
-        yield Work(output, stream, settings)
-
-
 def _advice(path: Path) -> str:
-    return f"Run the command as it was, or begin again with --restart, which throws {path.name} away."
-
-
-ParsingProgress = Callable[[int], None]
-"""Told how many sentences are done, first those that an earlier run did."""
-
-
-def check_files(source: Path, output: Path, restart: bool) -> None:
-    """Raise an error if the files cannot be what they are asked to be, before a model is loaded for nothing."""
-    if STANDARD in (str(source), str(output)):
-        raise UsageError("a parse that can be resumed needs files with names, not '-'. Name the input and --output.")
-    next(read_lines(source), None)
-    if output.exists() and output.samefile(source):
-        raise UsageError(f"{output}: is the input itself. Choose another --output.")
-    if output.exists() and not restart:
-        raise UsageError(f"{output}: is there already. Choose another --output, or parse again with --restart.")
-
-
-def annotate(
-    parser: Parser,
-    choice: ParserChoice,
-    source: Path,
-    output: Path,
-    text: Path | None,
-    batch: int,
-    progress: ParsingProgress,
-) -> int:
-    """Write the entry of each line, going on after those that an earlier run wrote; return how many there are.
-
-    With `text`, the words of each entry are written there, a sentence a line.
-    """
-    # Batches begin at the same lines in every run, so that rounding is the same too.
-    settings = {**asdict(choice), "parser": parser.identity, "batch": batch}
-    lines = read_lines(source)
-    with working(output, settings) as work:
-        work.resume(lines)
-        progress(work.sentences)
-        while part := list(islice(lines, batch)):
-            work.add(part, _entries(parser, part))
-            progress(work.sentences)
-        if text is not None:
-            _write_words(parser.format_name, work.path, text)
-        work.finish()
-        return work.sentences
-
-
-def restart(output: Path) -> None:
-    """Forget what an earlier run left unfinished; a finished file stays until another is."""
-    forget(output)
+    return f"Use the same settings as before, or start over with `restart`, which deletes {path.name}."
 
 
 def _entries(parser: Parser, lines: Sequence[Line]) -> list[str]:
-    """The entry of each line; a line of white space has no tree."""
+    """The entry of each line; a blank line has no tree."""
     sentences = [line.text for line in lines if line.text.split()]
     parsed: Iterator[str] = iter(parser.parse(sentences) if sentences else ())
     return [next(parsed) if line.text.split() else parser.without_tree for line in lines]

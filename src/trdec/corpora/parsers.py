@@ -12,38 +12,44 @@ from typing import Any, Protocol
 
 from trdec.errors import AnnotationError, UsageError
 from trdec.files import split_words
+from trdec.systems import CONSTITUENCY, DEPENDENCY
 from trdec.trees import brackets
 from trdec.trees.tree import ROOT, Nonterminal, Terminal, Tree
 from trdec.trees.treebank import respell
 
-DEPENDENCY = "dependency"
-CONSTITUENCY = "constituency"
-
 
 @dataclass(frozen=True, slots=True)
 class ParserChoice:
-    """A parser as it is asked for on the command line."""
+    """Which parser to load, and how it reads text."""
 
     package: str
     kind: str
     language: str = "en"
     model: str | None = None
-    raw: bool = False  # whether the parser finds the words; if not, white space parts them
+    raw: bool = False  # whether the parser splits the words; if not, they are separated by whitespace
 
 
 class Parser(Protocol):
     """Sentences in, entries of a treebank file out."""
 
-    format_name: str  # as `trdec trees --from` calls it
+    format_name: str  # of `treebank.read`
     without_tree: str  # the entry of a sentence that has none
-    identity: str  # the package and the model with their versions: another identity, other trees
+    identity: str  # the package and the model with their versions: what the trees depend on
 
     def parse(self, sentences: Sequence[str]) -> list[str]:
         """The entry of each sentence, with all its line ends; no sentence is empty."""
 
 
+def load_parser(choice: ParserChoice) -> Parser:
+    """The parser, its model in memory; AnnotationError says how to install what is missing."""
+    if (choice.package, choice.kind) not in _LOADERS:
+        able = sorted(package for package, kind in _LOADERS if kind == choice.kind)
+        raise UsageError(f"{choice.package} finds no {choice.kind} trees. As `package`, choose {' or '.join(able)}.")
+    return _LOADERS[choice.package, choice.kind](choice)
+
+
 def imported(package: str) -> ModuleType:
-    """A package that not everybody has."""
+    """An optional package; AnnotationError says how to install it."""
     try:
         return import_module(package)
     except ModuleNotFoundError as error:
@@ -56,7 +62,7 @@ def imported(package: str) -> ModuleType:
 
 
 WITHOUT_TREE = "\t".join(["1", *"_" * 9]) + "\n\n"
-"""The entry of a sentence without a tree. CoNLL-U has no entry without a word, so it has one that says nothing."""
+"""The entry of a sentence without a tree: CoNLL-U has no empty entry, so it is one unspecified word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +87,11 @@ def write_dependencies(text: str, words: Sequence[ParsedWord]) -> str:
 
 
 UNUSED = ("lemmatizer", "ner")
-"""Parts of a model that no tree depends on."""
+"""Components of a model that no tree depends on."""
 
 
 class SpacyParser:
-    """A spaCy pipeline and how it gets the words of a sentence."""
+    """A spaCy pipeline, and the way it gets the words of a sentence."""
 
     format_name = "conllu"
     without_tree = WITHOUT_TREE
@@ -117,12 +123,12 @@ def load_spacy(choice: ParserChoice) -> SpacyParser:
     except (OSError, ValueError, ImportError) as error:
         raise AnnotationError(
             f"{model}: spaCy {spacy.__version__} cannot load this model: {error} "
-            "Choose the folder that holds its config.cfg, or another model, with --model."
+            "As `model`, name the folder that holds its config.cfg, or another model."
         ) from error
     if not any("token.dep" in pipeline.get_pipe_meta(part).assigns for part in pipeline.pipe_names):
         parts = ", ".join(pipeline.pipe_names) or "none"
         raise AnnotationError(
-            f"{model}: this spaCy model has no dependency parser (its parts: {parts}). Choose another with --model, "
+            f"{model}: this spaCy model has no dependency parser (its parts: {parts}). Choose another `model`, "
             f"for example {default_model(choice.language)}."
         )
     return SpacyParser(pipeline, _spacy_own_words if choice.raw else _spacy_given_words)
@@ -134,16 +140,16 @@ def default_model(language: str) -> str:
 
 
 def _spacy_given_words(pipeline: Any, sentence: str) -> Any:
-    """A document of the words that white space parts, as they are."""
+    """A document of the sentence's words, separated by whitespace."""
     words = split_words(sentence)
-    # That only the first word starts a sentence is said beforehand, and the parser keeps to it.
+    # Sentence starts are set beforehand, and the parser keeps to them: one line is one sentence.
     starts = [True] + [False] * (len(words) - 1)
     return imported("spacy.tokens").Doc(pipeline.vocab, words=words, sent_starts=starts)
 
 
 def _spacy_own_words(pipeline: Any, sentence: str) -> Any:
-    """A document of the words that the model's tokeniser finds; it is one sentence all the same."""
-    document = pipeline.make_doc(" ".join(sentence.split()))  # or runs of spaces would be words
+    """A document of the words that the model's tokeniser finds, as one sentence."""
+    document = pipeline.make_doc(" ".join(sentence.split()))  # runs of spaces would become words
     for token in document:
         token.is_sent_start = token.i == 0
     return document
@@ -172,7 +178,7 @@ PROCESSORS = {
 }
 
 Sentences = Callable[[Any, Sequence[str]], list[list[Any]]]
-"""From a pipeline and sentences of ours to stanza's sentences for each, which are several where it split one."""
+"""From a pipeline and our sentences to stanza's sentences for each: several where it split one."""
 
 
 class _StanzaParser:
@@ -225,7 +231,7 @@ def load_constituency(choice: ParserChoice) -> StanzaConstituencyParser:
 
 
 def _pipeline(choice: ParserChoice) -> tuple[Any, str]:
-    """The pipeline and its identity. `--model` is a folder of models, or the name of one of stanza's packages."""
+    """The pipeline and its identity; `choice.model` is a folder of models, or one of stanza's packages."""
     stanza = imported("stanza")
     core = imported("stanza.pipeline.core")
     processors = ",".join(PROCESSORS[choice.kind])
@@ -239,7 +245,7 @@ def _pipeline(choice: ParserChoice) -> tuple[Any, str]:
     )
     advice = f'Download it with: python -c "import stanza; stanza.download({command})"'
     try:
-        # Nothing is downloaded unasked.
+        # Nothing is downloaded without being asked for.
         pipeline = core.Pipeline(
             choice.language, processors=processors, download_method=None, verbose=False, **where, **how
         )
@@ -255,7 +261,7 @@ def _pipeline(choice: ParserChoice) -> tuple[Any, str]:
 
 
 def _stanza_given_words(pipeline: Any, sentences: Sequence[str]) -> list[list[Any]]:
-    """Stanza's one sentence for each of ours, over the words that white space parts."""
+    """Stanza's one sentence for each of ours, over its words separated by whitespace."""
     document = pipeline([split_words(sentence) for sentence in sentences])
     return [[sentence] for sentence in document.sentences]
 
@@ -278,10 +284,10 @@ def joined_words(sentences: Sequence[Any]) -> list[ParsedWord]:
 
 
 def joined_tree(sentences: Sequence[Any]) -> Nonterminal:
-    """The trees of the sentences under one ROOT, spelt as the sentences are."""
+    """The trees of the sentences under one ROOT, with the sentences' spelling."""
     tops = [_tree(sentence.constituency) for sentence in sentences]
     children = [child for top in tops for child in (top.children if top.label == ROOT else (top,))]
-    # A word of some languages holds a space, which a bracketed word cannot.
+    # In some languages a word may contain a space, which a bracketed word cannot.
     words = [word.text.replace(" ", "\u00a0") for sentence in sentences for word in sentence.words]
     return respell(Nonterminal(ROOT, tuple(children)), words)
 
@@ -311,11 +317,3 @@ _LOADERS: dict[tuple[str, str], Callable[[ParserChoice], Parser]] = {
     ("stanza", DEPENDENCY): load_dependency,
     ("stanza", CONSTITUENCY): load_constituency,
 }
-
-
-def load_parser(choice: ParserChoice) -> Parser:
-    """The parser, its model in memory; AnnotationError says how to install what is missing."""
-    if (choice.package, choice.kind) not in _LOADERS:
-        able = sorted(package for package, kind in _LOADERS if kind == choice.kind)
-        raise UsageError(f"{choice.package} finds no {choice.kind} trees. Choose --with {' or '.join(able)}.")
-    return _LOADERS[choice.package, choice.kind](choice)

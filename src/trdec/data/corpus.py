@@ -215,7 +215,9 @@ class Reader:
         path = self.corpus.annotations[kind]
         lines = _lines(path, record)
         if kind == SUPERTAGS:
-            entries = supertags.read(lines, [Line(Place(str(self.corpus.target), pair.number + 1), " ".join(target))])
+            entries = supertags.read_supertags(
+                lines, [Line(Place(str(self.corpus.target), pair.number + 1), " ".join(target))]
+            )
         else:
             entries = treebank.FORMATS[ANNOTATIONS[kind]](lines)
         entry = next(map(treebank.checked, entries), None)

@@ -1,4 +1,4 @@
-"""The paper's two figures on length as SVG pictures that take the colour of the text around them."""
+"""The paper's two figures on length, as SVG pictures in the colour of the surrounding text."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from xml.sax.saxutils import quoteattr
 from trdec.evaluation.comparison import Comparison
 
 WIDEST = 15
-"""Differences of length beyond this are drawn together."""
+"""Differences of length beyond this share a point."""
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart, without black and yellow, which vanish on
-# dark or on light paper. Markers and dashes differ too, for print without colour.
+# dark or light paper. Markers and dashes differ too, for print without colour.
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#8C8C8C")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _DASHES = ("-", "--", "-.", ":")
 
-# Drawn in this colour, then written as `currentColor`: the picture is as light or dark as its page says.
+# Drawn in this colour, then written as `currentColor`: the picture suits light and dark pages.
 _INK = "#010203"
 
 _SETTINGS: dict[Any, Any] = {
@@ -42,7 +42,7 @@ _SETTINGS: dict[Any, Any] = {
 
 
 def gain_by_length(comparison: Comparison) -> str:
-    """BLEU of every system less that of the first, by the length of the reference."""
+    """BLEU of every system minus that of the first, by the length of the reference."""
 
     def draw(axes: Any) -> None:
         first, *others = comparison.systems
@@ -62,7 +62,7 @@ def gain_by_length(comparison: Comparison) -> str:
 
 
 def length_difference_figure(comparison: Comparison) -> str:
-    """The share of sentences by how many words more than the reference a translation has."""
+    """The share of sentences by how many more words a translation has than its reference."""
 
     def draw(axes: Any) -> None:
         reach = max(abs(difference) for row in comparison.systems for difference in row.histogram.counts)
@@ -106,12 +106,12 @@ def styles(start: int = 0) -> Iterator[dict[str, Any]]:
 
 
 def _plain(name: str) -> str:
-    """The name, where matplotlib would leave one that begins with _ out of the legend."""
+    """The name, kept in the legend even if it begins with _, which matplotlib would hide."""
     return f"\u200b{name}" if name.startswith("_") else name
 
 
 def save_figure(name: str, description: str, draw: Callable[[Any], None]) -> str:
-    """What `draw` puts on the axes it is given, with a legend above; the name keeps the picture's ids apart."""
+    """What `draw` plots on the given axes, with a legend above; the name makes the picture's ids unique."""
     import matplotlib
     from matplotlib.figure import Figure  # without pyplot: no window system, no global state
 
@@ -130,7 +130,7 @@ def save_figure(name: str, description: str, draw: Callable[[Any], None]) -> str
 
 
 def _inline(document: str, name: str, description: str) -> str:
-    """The picture as an element of a page: as wide as there is room, its ids its own."""
+    """The picture as an element of a page, as wide as there is room, with unique ids."""
     svg = document[document.index("<svg") :]
     svg = re.sub(r'(<svg [^>]*?)width="[^"]*" height="[^"]*"', r"\1", svg, count=1)
     svg = svg.replace("<svg ", f'<svg role="img" aria-label={quoteattr(description)} ', 1)

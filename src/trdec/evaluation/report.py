@@ -26,7 +26,7 @@ from trdec.files import split_words
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A table with its title, the name that links lead to, and the figure that goes with it, if any."""
+    """A table with its title, the anchor for links, and the name of its figure, if any."""
 
     title: str
     anchor: str
@@ -35,7 +35,7 @@ class Content:
 
 
 def contents(comparison: Comparison) -> Iterator[Content]:
-    """Everything about this comparison that is a table."""
+    """The tables of this comparison."""
     candidates: tuple[tuple[str, str, Callable[[Comparison], Table | None], str | None], ...] = (
         ("Scores", "scores", scores_table, None),
         (
@@ -54,7 +54,7 @@ def contents(comparison: Comparison) -> Iterator[Content]:
             yield Content(title, anchor, table, figure)
 
 
-# What Markdown, or the HTML inside it, would read as something else.
+# What Markdown, or the HTML inside it, would interpret.
 _SPECIAL = re.compile(r"[\\`*_\[\]|~]|<(?=[A-Za-z/!?])|&(?=[A-Za-z#])")
 
 
@@ -112,7 +112,7 @@ def _markdown_differences(comparison: Comparison) -> Iterator[str]:
 
 
 def escaped(text: str) -> str:
-    """The text as Markdown that is read as this text, in a paragraph, a list or a table."""
+    """The text escaped for Markdown, in a paragraph, a list or a table."""
     return _SPECIAL.sub(r"\\\g<0>", text)
 
 
@@ -176,7 +176,7 @@ mark { background: var(--mark); color: inherit; border-radius: 0.2em; padding: 0
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a page: its title as text, its content as HTML, and the name that links lead to."""
+    """A section of a page: its title as text, its content as HTML, and the anchor for links."""
 
     title: str
     html: str
@@ -205,7 +205,7 @@ def page(title: str, sections: Sequence[Section]) -> str:
 def table_html(
     header: Sequence[str], rows: Sequence[Sequence[str]], best: frozenset[tuple[int, int]] = frozenset()
 ) -> str:
-    """A table of text that scrolls by itself where it is wider than the screen; cells of `best` stand out."""
+    """A table that scrolls by itself where it is wider than the screen; cells in `best` stand out."""
     head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in header)
     body = "\n".join(
         "<tr>"
@@ -220,7 +220,7 @@ def table_html(
 
 
 def comparison_sections(comparison: Comparison) -> list[Section]:
-    """The sections of a comparison, those without content left out."""
+    """The sections of a comparison, without empty ones."""
     return list(_sections(comparison))
 
 
@@ -253,7 +253,7 @@ def _page_differences(comparison: Comparison) -> str:
 
 
 def _marked(text: str, reference: str) -> str:
-    """The text with those words marked that a shortest edit of the reference would put in."""
+    """The text, with the words marked that a shortest edit of the reference would insert."""
     words = split_words(text)
     matcher = SequenceMatcher(None, split_words(reference), words, autojunk=False)
     parts = []

@@ -18,7 +18,7 @@ from trdec.trees.transforms import rooted
 from trdec.trees.tree import Nonterminal
 
 TOKENISERS = ("none", "13a", "intl", "zh", "char")
-"""sacreBLEU's tokenisers that need nothing more than sacreBLEU."""
+"""sacreBLEU's tokenisers that need no other package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What a text scores against its references. Words are counted as BLEU's tokeniser parts them."""
+    """The scores of a text against its references; words are counted as BLEU's tokeniser splits them."""
 
     bleu: Metric
     chrf: Metric
@@ -83,7 +83,7 @@ def score_texts(hypotheses: Sequence[str], references: Sequence[str], tokenise: 
 
 
 def bleu_metric(tokenise: str, references: Sequence[str] | None = None) -> BLEU:
-    """sacreBLEU's BLEU; it does not complain of tokenised text, which is what trdec writes."""
+    """sacreBLEU's BLEU, without its warning about tokenised text, which is what trdec writes."""
     if tokenise not in TOKENISERS:
         raise UsageError(f"expected a tokeniser ({', '.join(TOKENISERS)}), found {tokenise!r}.")
     return BLEU(tokenize=tokenise, force=True, references=None if references is None else [list(references)])
@@ -95,7 +95,7 @@ def chrf_metric() -> CHRF:
 
 
 def sentence_scores(hypotheses: Sequence[str], references: Sequence[str]) -> list[float]:
-    """chrF++ of every sentence by itself: BLEU says little of a single sentence."""
+    """chrF++ of each sentence: BLEU says little about a single sentence."""
     chrf = chrf_metric()
     return [
         chrf.sentence_score(hypothesis, [reference]).score
@@ -109,7 +109,7 @@ class Output:
 
     system: str
     name: str
-    """The output itself, as messages name it: its file."""
+    """The output as messages name it: its file."""
     lines: Sequence[str]
     seed: str | None = None
     trees: Sequence[Nonterminal | None] | None = None
@@ -126,7 +126,7 @@ def read_references(path: Path | str) -> list[str]:
     if not any(line.split() for line in lines):
         what = f"{len(lines)} lines without words" if lines else "an empty file"
         raise TextFormatError(
-            f"{file_name(path)}: expected reference translations, one a line, found {what}. Check the name of the file."
+            f"{file_name(path)}: expected reference translations, one per line, found {what}. Check the file name."
         )
     return lines
 
@@ -139,18 +139,18 @@ def read_output(system: str, path: Path | str, references: Sequence[str], refere
 
 
 def read_trees(path: Path | str) -> list[Nonterminal | None]:
-    """A tree a line, as `trdec translate --trees` writes them; None where a line cannot be read as a tree."""
+    """One bracketed tree per line; None where a line cannot be read as a tree."""
     return [_tree(line) for line in read_lines(path)]
 
 
 def _tree(line: Line) -> Nonterminal | None:
-    trees = (entry.tree for entry in brackets.read([line]))  # an empty line has no entry
+    trees = (entry.tree for entry in brackets.read_brackets([line]))  # an empty line has no entry
     tree = next(trees, None)
     return None if tree is None else rooted(tree)
 
 
 def read_reference_trees(path: Path | str, format_name: str, references: Path | str) -> list[Nonterminal | None]:
-    """The trees of the references, spelt as these are; None where the parser found no tree."""
+    """The trees of the references, with their spelling; None where the parser found no tree."""
     trees: list[Nonterminal | None] = []
     for entry in treebank.read(format_name, path, references):
         if entry.error is not None:
@@ -194,7 +194,7 @@ class ScoredExample:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Everything that is said of one output."""
+    """All figures of one output."""
 
     scores: Scores
     source_words: int | None
@@ -223,7 +223,7 @@ def evaluate_texts(
     tokenise: str = "none",
     examples: int = 0,
 ) -> Evaluation:
-    """Scores of the hypotheses, and as many of the worst translations as there should be examples."""
+    """Scores of the hypotheses, and the worst translations, as many as `examples`."""
     words = ratio = None
     if sources is not None:
         words = _count(sources)

@@ -1,4 +1,4 @@
-"""Whether a difference of BLEU may be chance: paired bootstrap and approximate randomisation through sacreBLEU."""
+"""Whether a difference in BLEU may be chance: sacreBLEU's paired bootstrap and approximate randomisation."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Paired:
     baseline: str
     system: str
     difference: float
-    """BLEU of the system less BLEU of the baseline."""
+    """BLEU of the system minus BLEU of the baseline."""
     p_bootstrap: float
     p_randomisation: float
     differing: int
-    """Sentences on which the two say different words."""
+    """Sentences on which the two have different words."""
     signature_bootstrap: str
     signature_randomisation: str
 
@@ -60,7 +60,7 @@ class Paired:
 
 @dataclass(frozen=True, slots=True)
 class Significance:
-    """A system against the first one, seed by seed: it is no more certain than its least certain pair."""
+    """A system against the first one, seed by seed: only as significant as its least significant pair."""
 
     pairs: tuple[Paired, ...]
 
@@ -113,8 +113,8 @@ class PairedTests:
         """Both tests of the system against the baseline.
 
         sacreBLEU counts the shuffles that differ by *more* than what was found, so that equal outputs would have
-        p = 1 / (trials + 1). Where k sentences differ there are 2 ** (k - 1) ways to part the two, of which the one
-        found is one: p is at least 2 ** (1 - k), and 1 where the scores are equal.
+        p = 1 / (trials + 1). Where k sentences differ there are 2 ** (k - 1) ways to divide them, one of which is
+        the one found: p is at least 2 ** (1 - k), and 1 where the scores are equal.
         """
         first, second, bootstrap_signature = self._run("bs", self._samples, baseline, system)
         _, shuffled, randomisation_signature = self._run("ar", self._trials, baseline, system)
@@ -145,7 +145,7 @@ class PairedTests:
 
 
 def pair_seeds(baseline: Sequence[Output], system: Sequence[Output]) -> list[tuple[Output, Output]]:
-    """Outputs to test against each other: those of equal seeds where seeds are named alike, else the n-th of each."""
+    """Outputs to test against each other: those with equal seeds where seeds are named, else the n-th of each."""
     named = {output.seed: output for output in baseline if output.seed is not None}
     shared = [(named[output.seed], output) for output in system if output.seed in named]
     same_names = len(shared) == len(system) == len(baseline)
@@ -161,7 +161,7 @@ def _p_value(result: Result) -> float:
 
 @contextlib.contextmanager
 def _seeded(seed: int) -> Iterator[None]:
-    """sacreBLEU takes its seed from the environment: there for as long as it looks."""
+    """Set the environment variable from which sacreBLEU takes its seed, while it does."""
     before = os.environ.get(_VARIABLE)
     os.environ[_VARIABLE] = str(seed)
     try:

@@ -9,7 +9,7 @@ from trdec.evaluation.comparison import Comparison, SystemRow
 from trdec.evaluation.significance import LEVELS
 
 EMPTY_CELL = "-"
-"""Stands for a figure that is not there, such as a deviation of one seed."""
+"""In place of a missing figure, such as the deviation of one seed."""
 
 LENGTH_GROUPS: tuple[tuple[int | None, int | None], ...] = (
     (None, -10),
@@ -25,7 +25,7 @@ LENGTH_GROUPS: tuple[tuple[int | None, int | None], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Cells of text under a header, and what should be said below them."""
+    """Cells of text under a header, and notes below them."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -71,7 +71,7 @@ def _scores_notes(comparison: Comparison) -> Iterator[str]:
         if several:
             yield "Seeds are tested pair by pair: p is the largest over the pairs, and a mark needs all of them."
     else:
-        yield f"The gain is over {first}; no test of significance was asked for."
+        yield f"The gain is over {first}; significance was not tested."
 
 
 def buckets_table(comparison: Comparison) -> Table:
@@ -106,7 +106,7 @@ def lengths_table(comparison: Comparison) -> Table:
         )
         for row in comparison.systems
     )
-    note = "Words of the translation less words of the reference, and the share of sentences for each difference."
+    note = "Words of the translation minus words of the reference, and the share of sentences for each difference."
     return Table(header, rows, (note,))
 
 
@@ -138,7 +138,7 @@ def pairs_table(comparison: Comparison) -> Table | None:
 
 
 def trees_table(comparison: Comparison) -> Table | None:
-    """What the trees of the systems are like; None if none has any."""
+    """Figures on the systems' trees; None if no system has any."""
     found = [(row.name, row.trees) for row in comparison.systems if row.trees is not None]
     if not found:
         return None
@@ -160,7 +160,7 @@ def trees_table(comparison: Comparison) -> Table | None:
 
 
 def signatures(comparison: Comparison) -> list[tuple[str, str]]:
-    """What was computed, and the signature that sacreBLEU gives it."""
+    """What was computed, and its sacreBLEU signature."""
     scores = comparison.systems[0].scores[0]
     found = [(metric.name, metric.signature) for metric in (scores.bleu, scores.chrf)]
     tested = [row.paired for row in comparison.systems if row.paired]

@@ -1,4 +1,4 @@
-"""What a system's trees are like, and how far they agree with reference trees."""
+"""Figures on a system's trees, and their agreement with reference trees."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TreeScores:
     """Sentences whose tree has exactly the words of the translation."""
     mean_depth: float | None
     mean_nodes: float | None
-    """Nonterminals a tree, ROOT among them."""
+    """Nonterminals per tree, including ROOT."""
     comparable: int | None = None
     """Sentences whose tree has the words of the reference tree: only their spans mean the same."""
     labelled: Agreement | None = None
@@ -123,7 +123,7 @@ def score_trees(
 
 
 def bracketing(tree: Nonterminal) -> Counter[Bracket]:
-    """The brackets of a tree without its top, which every tree has alike; a bracket may occur more than once."""
+    """The brackets of a tree except its top, which all trees share; a bracket may occur more than once."""
     found: Counter[Bracket] = Counter()
     position = 0
     stack: list[Tree | tuple[str, int]] = list(reversed(tree.children))  # a tuple: a bracket that ends here

@@ -39,8 +39,8 @@ class ToyConfiguration(_Configuration):
 class TestConfiguration(_Configuration):
     """What is translated and scored; the paths are relative to the folder of the data."""
 
-    source: Path = Field(description="Source sentences, one a line.")
-    target: Path = Field(description="Their reference translations, one a line.")
+    source: Path = Field(description="Source sentences, one per line.")
+    target: Path = Field(description="Their reference translations, one per line.")
 
 
 class DecodingConfiguration(_Configuration):
@@ -113,7 +113,7 @@ class ExperimentConfiguration(_Configuration):
     """Systems times seeds on one corpus."""
 
     title: str = Field(description="The heading of the report.")
-    output: Path = Field(description="The experiment's directory; made if missing, gone on with if it is there.")
+    output: Path = Field(description="The experiment's directory; created if missing, resumed if it exists.")
     recipe: Path = Field(description="The training configuration that all runs share, relative to this file.")
     folder: Path | None = Field(default=None, description="Where the data are, in place of what the recipe says.")
     toy: ToyConfiguration | None = Field(default=None, description="Make a toy corpus and use it as the folder.")
@@ -132,7 +132,7 @@ class ExperimentConfiguration(_Configuration):
     decoding: DecodingConfiguration = Field(default=DecodingConfiguration(), description="How systems translate.")
     samples: int = Field(default=3, ge=0, description="Translations shown with their trees; 0 keeps all text out.")
     published: dict[str, float] = Field(default={}, description="Scores to show beside ours, by system.")
-    scales: dict[str, ScaleConfiguration] = Field(default={}, description="Other sizes, by name: `--scale NAME`.")
+    scales: dict[str, ScaleConfiguration] = Field(default={}, description="Other sizes, by name.")
 
     @field_validator("systems")
     @classmethod
@@ -151,7 +151,7 @@ class ExperimentConfiguration(_Configuration):
             return self
         if name not in self.scales:
             known = ", ".join(self.scales) or "none"
-            raise UsageError(f"--scale {name}: the experiment has no such scale. It has: {known}.")
+            raise UsageError(f"the experiment has no `scale` {name!r}. It has: {known}.")
         scale = self.scales[name]
         decoding = self.decoding.model_dump() | ({"beam_size": scale.beam_size} if scale.beam_size else {})
         content = self.model_dump() | {
@@ -219,7 +219,7 @@ changes: {batches.batch_type: sentences, batches.batch_size: 32}
 * **Side by side.** `--jobs N` runs N trainings at a time, one thread each (2 by default, 1 on a single core).
 * **Scales.** `--scale NAME` takes the changes that the file lists under `scales`, and writes to `OUTPUT-NAME`, so that
   sizes do not mix.
-* **Resumable.** Run the same command again, also after `kill -9`: finished runs are skipped, unfinished ones go on
+* **Resumable.** Run the same command again, also after `kill -9`: finished runs are skipped, unfinished ones resume
   from their last checkpoint, and the report is the same as if nothing had happened. A stage is done again only if its
   data, its configuration or its weights changed.
 * **Failures.** A run that fails does not stop the others; it is listed at the end and in the report, and the command

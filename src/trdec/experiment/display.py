@@ -1,4 +1,4 @@
-"""How an experiment shows itself: a live table on a terminal, plain lines elsewhere."""
+"""How an experiment's progress is shown: a live table on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from trdec.files import read_lines
 DOING: dict[Stage, str] = {"train": "training", "translate": "translating"}
 
 
-class PlainWatcher:
-    """A line when a stage begins and when it ends."""
+class PlainExperimentDisplay:
+    """A line when a stage starts and when it ends."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
@@ -40,28 +40,20 @@ class PlainWatcher:
         self._say(f"{run.name}: {DOING[stage]} was finished before")
 
     def started(self, run: Run, stage: Stage) -> None:
-        """Say what begins."""
+        """Say what starts."""
         self._say(f"{run.name}: {DOING[stage]}")
 
-    def finished(self, run: Run, stage: Stage, facts: dict[str, Any]) -> None:
+    def finished(self, run: Run, stage: Stage, record: dict[str, Any]) -> None:
         """Say what ended, and how."""
-        self._say(f"{run.name}: {outcome(stage, facts)}")
+        self._say(f"{run.name}: {_outcome(stage, record)}")
 
     def failed(self, failure: Failure) -> None:
         """Say what failed; the reason is listed at the end."""
         self._say(f"{failure.run.name}: {DOING[failure.stage]} failed")
 
 
-def outcome(stage: Stage, facts: dict[str, Any]) -> str:
-    """How a stage went, in a few words."""
-    duration = timedelta(seconds=round(facts["seconds"]))
-    if stage == "train":
-        return f"trained in {duration}, dev perplexity {facts['dev_perplexity']['all']:.2f}"
-    return f"translated {facts['sentences']:,} lines in {duration}"
-
-
-class LiveWatcher:
-    """A table with a line for each run, redrawn while it lasts."""
+class LiveExperimentDisplay:
+    """A table with a line for each run, redrawn every second."""
 
     def __init__(self, plan: Plan, console: Console) -> None:
         self._plan = plan
@@ -90,9 +82,9 @@ class LiveWatcher:
         with self._guard:
             self._doing[run.name] = (stage, time.monotonic(), before)
 
-    def finished(self, run: Run, stage: Stage, facts: dict[str, Any]) -> None:
+    def finished(self, run: Run, stage: Stage, record: dict[str, Any]) -> None:
         """Note how it went."""
-        self._note(run, outcome(stage, facts))
+        self._note(run, _outcome(stage, record))
 
     def failed(self, failure: Failure) -> None:
         """Note that it failed."""
@@ -104,7 +96,7 @@ class LiveWatcher:
             self._said[run.name] = text
 
     def table(self) -> Table:
-        """All runs: waiting, under way with a bar and the time left, or done."""
+        """All runs: waiting, running with a bar and the time left, or done."""
         table = Table(box=None, pad_edge=False)
         for column in ("run", "", "", "left"):
             table.add_column(column, no_wrap=True)
@@ -119,6 +111,14 @@ class LiveWatcher:
             bar = ProgressBar(total=now.total, completed=now.done, width=30)
             table.add_row(run.name, f"{DOING[stage]} {now.done:,}/{now.total:,}", bar, _left(now, began, before))
         return table
+
+
+def _outcome(stage: Stage, record: dict[str, Any]) -> str:
+    """How a stage went, in a few words."""
+    duration = timedelta(seconds=round(record["seconds"]))
+    if stage == "train":
+        return f"trained in {duration}, dev perplexity {record['dev_perplexity']['all']:.2f}"
+    return f"translated {record['sentences']:,} lines in {duration}"
 
 
 def _left(now: ExperimentProgress, began: float, before: int) -> str:

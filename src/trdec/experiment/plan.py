@@ -1,4 +1,4 @@
-"""What an experiment will do: its runs, the commands of each, and what their results depend on."""
+"""What an experiment will do: its runs, their commands, what results depend on, and how long it takes."""
 
 from __future__ import annotations
 
@@ -58,16 +58,16 @@ class Run:
 
     @property
     def translations(self) -> Path:
-        """The translations, one a line; whole only if the record of the stage says so."""
+        """The translations, one per line; complete only if the stage has its record."""
         return self.directory / "translations.txt"
 
     @property
     def trees(self) -> Path:
-        """Their trees, one a line."""
+        """Their trees, one per line."""
         return self.directory / "trees.txt"
 
     def depends_on(self, stage: Stage) -> dict[str, Any]:
-        """What a finished stage is worth only as long as it stays the same, beside the data."""
+        """The settings, besides the data, on which the result of a stage depends."""
         if stage == "train":
             return {"training": self.training.model_dump(mode="json", exclude={"output", "folder"})}
         return {"decoding": self.decoding.model_dump(mode="json")}
@@ -75,7 +75,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Plan:
-    """All runs of an experiment; seeds are worked through one after another, so that early results compare."""
+    """All runs of an experiment, seed by seed, so that early results can be compared."""
 
     experiment: ExperimentConfiguration
     runs: tuple[Run, ...]
@@ -87,7 +87,7 @@ class Plan:
 
     @property
     def schedule(self) -> tuple[Run, ...]:
-        """The order in which runs are begun: of each seed the longest first, so that none runs alone at the end."""
+        """The order in which runs start: the longest of each seed first, so that none runs alone at the end."""
         seeds = self.experiment.seeds
 
         def place(run: Run) -> tuple[int, bool]:
@@ -121,14 +121,14 @@ class Plan:
         return tuple(dict.fromkeys(path for path in (*corpora, *models, *own, *self.test) if path is not None))
 
     def check_files(self) -> None:
-        """See that every file is there, before hours are spent."""
+        """Check that every file exists, before hours are spent."""
         missing = {path: run for run in reversed(self.runs) for path in self.files(run) if not path.is_file()}
         if missing:
             lines = [f"  {path} (needed by {run.system})" for path, run in reversed(missing.items())]
             raise FileError(
                 "files of the experiment are missing:\n"
                 + "\n".join(lines)
-                + f"\nName the folder they are in with folder=..., now {self.folder}, or leave systems out."
+                + f"\nSet the key folder to where they are (now {self.folder}), or leave systems out."
             )
 
 
@@ -150,22 +150,29 @@ def _run(experiment: ExperimentConfiguration, row: RowConfiguration, seed: int, 
     training = load_configuration(experiment.recipe, overrides)
     source = training.folder / (experiment.test or training.data.dev).source
     decoding = experiment.decoding
-    options = ["--beam-size", str(decoding.beam_size), "--length-power", str(decoding.length_power)]
-    outputs = ["--output", str(directory / "translations.txt"), "--trees", str(directory / "trees.txt")]
-    translate = ("translate", str(directory / "model"), "--input", str(source), *options, *outputs)
     commands: dict[Stage, tuple[str, ...]] = {
-        "train": ("train", str(experiment.recipe), *overrides),
-        "translate": translate,
+        "train": _command("train", experiment.recipe, *overrides),
+        "translate": _command(
+            "translate",
+            directory / "model",
+            input=source,
+            beam_size=decoding.beam_size,
+            length_power=decoding.length_power,
+            output=directory / "translations.txt",
+            trees=directory / "trees.txt",
+        ),
     }
     return Run(row.name, seed, directory, training, decoding, commands)
 
 
-LINES = 400
-"""Of each training file, as much as is tried out."""
+def _command(verb: str, *arguments: object, **options: object) -> tuple[str, ...]:
+    """The arguments of `trdec` for a verb, with the options that the command line derives from these names."""
+    flags = ((f"--{name.replace('_', '-')}", str(value)) for name, value in options.items())
+    return (verb, *map(str, arguments), *(word for flag in flags for word in flag))
 
-UPDATES = 6
-SENTENCES = 20
-"""Of the test text, as much as is translated on trial."""
+
+TRIAL_LINES, TRIAL_UPDATES, TRIAL_SENTENCES = 400, 6, 20
+"""To estimate times: lines of each training file, updates, and test sentences to translate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,12 +185,12 @@ class Estimate:
 
     @property
     def seconds(self) -> float:
-        """All of it."""
+        """The sum of both."""
         return self.training + self.translating
 
 
 def estimates(plan: Plan, jobs: int) -> Iterator[Estimate]:
-    """For each system, how long one run takes while as many run side by side as will."""
+    """For each system, how long one run takes when `jobs` run at a time."""
     first = {run.system: run for run in reversed(plan.runs)}
     systems = dict.fromkeys(run.system for run in plan.runs)
     with ThreadPoolExecutor(jobs) as pool:
@@ -203,44 +210,44 @@ def _try(plan: Plan, run: Run) -> Estimate:
         folder = Path(name)
         files = _shortened(run, folder)
         model = folder / "model"
-        sizes = [f"training.{key}={UPDATES}" for key in ("max_updates", "validate_every", "log_every")]
+        sizes = [f"training.{key}={TRIAL_UPDATES}" for key in ("max_updates", "validate_every", "log_every")]
         subwords = [f"data.{side}_subwords.size=300" for side in ("source", "target")]
         _trdec(*run.commands["train"], *files, f"output={model}", *sizes, *subwords, "training.plot=false")
         row = next(row for row in JsonLines(model / "log.jsonl").rows() if row["event"] == "train")
         return Estimate(
             run.system,
-            run.training.training.max_updates * row["seconds"] / UPDATES,
-            _translating(plan, run, model, round(row["actions"] / row["sentences"])),
+            run.training.training.max_updates * row["seconds"] / TRIAL_UPDATES,
+            _translating_seconds(plan, run, model, round(row["actions"] / row["sentences"])),
         )
 
 
-def _translating(plan: Plan, run: Run, model: Path, actions: int) -> float:
-    """Seconds to translate the test text, where a translation has so many actions.
+def _translating_seconds(plan: Plan, run: Run, model: Path, actions: int) -> float:
+    """Seconds to translate the test text if a translation has this many actions.
 
-    Their number is given, since an untrained model would never end; starting up is measured apart.
+    The number is fixed because an untrained model would never end; start-up is measured separately.
     """
     source, _ = plan.test
-    limits = ["--max-ratio", "0", "--max-extra", str(actions), "--beam-size", str(run.decoding.beam_size)]
+    limits = {"max_ratio": 0, "max_extra": actions, "beam_size": run.decoding.beam_size}
 
     def seconds(sentences: int) -> float:
         part = model.with_name(f"first-{sentences}")
-        _write_estimate(part, (line.text for line in islice(read_lines(source), sentences)))
+        _write_lines(part, (line.text for line in islice(read_lines(source), sentences)))
         began = time.monotonic()
-        _trdec("translate", str(model), "--input", str(part), *limits)
+        _trdec(*_command("translate", model, input=part, **limits))
         return time.monotonic() - began
 
     start = seconds(1)
     lines = sum(1 for _ in read_lines(source))
-    return start + max(0.0, seconds(1 + SENTENCES) - start) * lines / SENTENCES
+    return start + max(0.0, seconds(1 + TRIAL_SENTENCES) - start) * lines / TRIAL_SENTENCES
 
 
 def _shortened(run: Run, folder: Path) -> list[str]:
-    """The keys that name the first sentences of a run's corpora, which are written to a folder."""
+    """Keys that replace a run's corpora by their first sentences, which are written to the folder."""
     data, keys = run.training.located_data, []
     for split, corpus in (("train", data.train), ("dev", data.dev)):
         for name, lines in _beginnings(corpus):
             path = folder / f"{split}.{name}"
-            _write_estimate(path, lines)
+            _write_lines(path, lines)
             keys.append(f"data.{split}.{name}={json.dumps(str(path))}")
     return keys
 
@@ -248,9 +255,9 @@ def _shortened(run: Run, folder: Path) -> list[str]:
 def _beginnings(corpus: CorpusConfiguration) -> Iterator[tuple[str, Iterable[str]]]:
     for name in ("source", "target", "supertags"):
         if (path := getattr(corpus, name)) is not None:
-            yield name, (line.text for line in islice(read_lines(path), LINES))
+            yield name, (line.text for line in islice(read_lines(path), TRIAL_LINES))
     if corpus.constituency is not None:
-        entries = islice(treebank.read("penn", corpus.constituency, None), LINES)
+        entries = islice(treebank.read("penn", corpus.constituency, None), TRIAL_LINES)
         trees = (brackets.NO_TREE if entry.tree is None else brackets.write(entry.tree) for entry in entries)
         yield "constituency", trees
     if corpus.dependency is not None:
@@ -262,11 +269,11 @@ def _first_sentences(conllu: Path) -> Iterator[str]:
     for line in read_lines(conllu):
         yield line.text
         sentences += not line.text.strip()  # a blank line ends a sentence
-        if sentences == LINES:
+        if sentences == TRIAL_LINES:
             return
 
 
-def _write_estimate(path: Path, lines: Iterable[str]) -> None:
+def _write_lines(path: Path, lines: Iterable[str]) -> None:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 

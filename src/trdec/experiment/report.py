@@ -1,4 +1,4 @@
-"""The parts of a report, the same for every way of showing them."""
+"""The report of an experiment, in Markdown, HTML and JSON."""
 
 from __future__ import annotations
 
@@ -20,120 +20,6 @@ from trdec.experiment.results import Results, Sample, collect, samples, training
 from trdec.files import writing
 from trdec.trees.drawing import draw, tree_svg
 
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A heading, and below it paragraphs, figures (name and SVG), tables and lines to copy."""
-
-    title: str
-    text: tuple[str, ...] = ()
-    figures: tuple[tuple[str, str], ...] = ()
-    tables: tuple[Table, ...] = ()
-    code: tuple[str, ...] = ()
-
-
-def parts(results: Results, failures: Mapping[str, str], command: str) -> Iterator[Part]:
-    """Everything that can be said in words, numbers and plots."""
-    compared = {content.anchor: content for content in contents(results.comparison)}
-    yield _scores(results, compared["scores"].table)
-    if failures:
-        yield Part("Runs that failed", tuple(f"{name}: {reason}" for name, reason in failures.items()))
-    yield from (_compared(compared[anchor], results.comparison) for anchor in ("gain", "lengths"))
-    yield Part(
-        "Training",
-        ("Dev perplexity of subwords, the only kind of action that all systems share, over updates.",),
-        (("training-curves", training_curves(results)),),
-        (_perplexities(results),),
-    )
-    yield _budget(results)
-    yield Part("Size and speed", tables=(_speed(results),))
-    yield from (_compared(compared[anchor], results.comparison) for anchor in ("trees", "pairs") if anchor in compared)
-    yield _provenance(results, command)
-
-
-def _compared(content: Content, comparison: Comparison) -> Part:
-    figures = ((content.figure, FIGURES[content.figure](comparison)),) if content.figure else ()
-    return Part(content.title, figures=figures, tables=(content.table,))
-
-
-def _scores(results: Results, table: Table) -> Part:
-    experiment, comparison = results.plan.experiment, results.comparison
-    _, target = results.plan.test
-    if experiment.published:
-        published = [experiment.published.get(system) for system in results.systems()]
-        cells = [EMPTY_CELL if score is None else f"{score:.2f}" for score in published]
-        rows = tuple((*row, cell) for row, cell in zip(table.rows, cells, strict=True))
-        note = "Published scores are the paper's, on its test set and at its size: they are here for their order."
-        table = replace(table, header=(*table.header, "published"), rows=rows, notes=(*table.notes, note))
-    systems, seeds = len(results.systems()), len(experiment.seeds)
-    text = (
-        f"{systems} {'system' if systems == 1 else 'systems'}, {seeds} {'seed' if seeds == 1 else 'seeds'}; scored on "
-        f"{target.name}, {comparison.sentences:,} sentences, beam {experiment.decoding.beam_size}.",
-    )
-    quoted = tuple(f"{name}: {signature}" for name, signature in signatures(comparison))
-    return Part("Scores", text, tables=(table,), code=quoted)
-
-
-def _perplexities(results: Results) -> Table:
-    kinds = list(dict.fromkeys(kind for result in results.results for kind in result.training["dev_perplexity"]))
-    rows = []
-    for system in results.systems():
-        cells = [system, f"{results.mean(system, lambda result: result.training['best_update']):,.0f}"]
-        for kind in kinds:
-            found = [result.training["dev_perplexity"].get(kind) for result in results.of(system)]
-            known = [value for value in found if value is not None]
-            cells.append(f"{sum(known) / len(known):.2f}" if known else EMPTY_CELL)
-        rows.append(tuple(cells))
-    note = "Dev perplexity by kind of action at the best update, mean over seeds. Kinds differ between systems."
-    return Table(("system", "best update", *kinds), tuple(rows), (note,))
-
-
-def _budget(results: Results) -> Part:
-    header = ("system", "updates", "examples", "tree versions", "times each pair was seen", "actions an update")
-    rows = []
-    for system in results.systems():
-        updates = results.mean(system, lambda result: result.training["updates"])
-        examples = results.mean(system, lambda result: result.training["sentences"])
-        actions = results.mean(system, lambda result: result.training["actions"])
-        figures = (f"{updates:,.0f}", f"{examples:,.0f}", str(results.tree_versions(system)))
-        rows.append((system, *figures, f"{examples / results.pairs:.2f}", f"{actions / updates:,.0f}"))
-    run = results.plan.runs[0]
-    batches = run.training.batches
-    text = [
-        f"All systems were given the same training: {run.training.training.max_updates:,} updates with batches of "
-        f"{batches.batch_size:,} {batches.batch_type}, the same network size, learning rate, schedule and subwords; "
-        f"none was tuned for itself. The training text has {results.pairs:,} sentence pairs.",
-        "A system with two tree versions (trdec-binary) has each pair twice among its examples, once with each tree. "
-        "The budget is in updates, so it does not see more pairs than the others: it sees each tree half as often.",
-    ]
-    if batches.batch_type == "actions":
-        text.append("Batches are counted in actions: systems with longer derivations see fewer pairs in an update.")
-    return Part("What each system was given", tuple(text), tables=(Table(header, tuple(rows)),))
-
-
-def _speed(results: Results) -> Table:
-    header = ("system", "parameters", "training time", "actions/s", "pairs/s", "translating, sentences/s")
-    rows = []
-    for system in results.systems():
-        seconds = results.mean(system, lambda result: result.training["seconds"])
-        actions = results.mean(system, lambda result: result.training["actions"] / result.training["seconds"])
-        pairs = results.mean(system, lambda result: result.training["sentences"] / result.training["seconds"])
-        rate = results.mean(system, lambda result: result.translating["sentences"] / result.translating["seconds"])
-        size = results.mean(system, lambda result: result.training["parameters"])
-        time = str(timedelta(seconds=round(seconds)))
-        rows.append((system, f"{size:,.0f}", time, f"{actions:,.0f}", f"{pairs:,.1f}", f"{rate:,.1f}"))
-    note = "One thread a run, as many runs side by side as were asked for; times of translating include loading."
-    return Table(header, tuple(rows), (note,))
-
-
-def _provenance(results: Results, command: str) -> Part:
-    versions = results.results[0].training["versions"]
-    listed = ", ".join(f"{name} {value}" for name, value in versions.items())
-    commands = [f"trdec {' '.join(stage)}" for result in results.results for stage in result.run.commands.values()]
-    text = ("The report was made by the first command, which ran the others.", f"Versions: {listed}.")
-    return Part("Commands and versions", text, code=(command, *commands))
-
-
 SAMPLES = "Translations and their trees"
 WIDTH = 110
 TALLEST = 40
@@ -141,38 +27,36 @@ TALLEST = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """Where the report is."""
+class ReportFiles:
+    """The files of a report."""
 
     markdown: Path
     html: Path
     json: Path
 
 
-def write_report(plan: Plan, failures: Mapping[str, str], command: str) -> Written:
-    """Write the report on all finished runs; `failures` are the reasons of the others, by name."""
+def write_report(plan: Plan, failures: Mapping[str, str], command: str) -> ReportFiles:
+    """Write the report on all finished runs; `failures` says why the others failed, by name."""
     results = collect(plan)
-    content = list(parts(results, failures, command))
+    content = list(report_sections(results, failures, command))
     chosen = samples(results)
     folder = plan.directory
     (folder / "figures").mkdir(exist_ok=True)
-    for name, svg in (figure for part in content for figure in part.figures):
-        _write_report(folder / "figures" / f"{name}.svg", _standing_alone(svg))
-    written = Written(folder / "report.md", folder / "report.html", folder / "report.json")
+    for name, svg in (figure for section in content for figure in section.figures):
+        _write_text(folder / "figures" / f"{name}.svg", _standing_alone(svg))
+    written = ReportFiles(folder / "report.md", folder / "report.html", folder / "report.json")
     title = plan.experiment.title
-    _write_report(written.markdown, "\n".join(_markdown(title, content, chosen)) + "\n")
-    sections = [_section(part) for part in content]
+    _write_text(written.markdown, "\n".join(_markdown(title, content, chosen)) + "\n")
+    sections = [_html_section(section) for section in content]
     if chosen:
         sections.insert(-1, Section(SAMPLES, "\n".join(map(_sample_html, chosen)), "samples"))
-    _write_report(written.html, page(title, sections))
-    _write_report(
-        written.json, json.dumps(report_json(results, failures, command), indent=2, ensure_ascii=False) + "\n"
-    )
+    _write_text(written.html, page(title, sections))
+    _write_text(written.json, json.dumps(report_json(results, failures, command), indent=2, ensure_ascii=False) + "\n")
     return written
 
 
 def report_json(results: Results, failures: Mapping[str, str], command: str) -> dict[str, Any]:
-    """Every number of the report; what may differ between two runs of the same experiment is under `runs`."""
+    """Every number of the report; what may differ between two repetitions of an experiment is under `runs`."""
     return {
         "title": results.plan.experiment.title,
         "command": command,
@@ -191,18 +75,131 @@ def report_json(results: Results, failures: Mapping[str, str], command: str) -> 
     }
 
 
-def _markdown(title: str, content: Sequence[Part], chosen: Sequence[Sample]) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class ReportSection:
+    """A heading, and below it paragraphs, figures (name and SVG), tables and lines to copy."""
+
+    title: str
+    text: tuple[str, ...] = ()
+    figures: tuple[tuple[str, str], ...] = ()
+    tables: tuple[Table, ...] = ()
+    code: tuple[str, ...] = ()
+
+
+def report_sections(results: Results, failures: Mapping[str, str], command: str) -> Iterator[ReportSection]:
+    """Everything but the sample translations, in the order of the report."""
+    compared = {content.anchor: content for content in contents(results.comparison)}
+    yield _scores(results, compared["scores"].table)
+    if failures:
+        yield ReportSection("Runs that failed", tuple(f"{name}: {reason}" for name, reason in failures.items()))
+    yield from (_compared(compared[anchor], results.comparison) for anchor in ("gain", "lengths"))
+    yield ReportSection(
+        "Training",
+        ("Dev perplexity of subwords, the only kind of action that all systems share, over updates.",),
+        (("training-curves", training_curves(results)),),
+        (_perplexities(results),),
+    )
+    yield _budget(results)
+    yield ReportSection("Size and speed", tables=(_speed(results),))
+    yield from (_compared(compared[anchor], results.comparison) for anchor in ("trees", "pairs") if anchor in compared)
+    yield _provenance(results, command)
+
+
+def _compared(content: Content, comparison: Comparison) -> ReportSection:
+    figures = ((content.figure, FIGURES[content.figure](comparison)),) if content.figure else ()
+    return ReportSection(content.title, figures=figures, tables=(content.table,))
+
+
+def _scores(results: Results, table: Table) -> ReportSection:
+    experiment, comparison = results.plan.experiment, results.comparison
+    _, target = results.plan.test
+    if experiment.published:
+        published = [experiment.published.get(system) for system in results.systems()]
+        cells = [EMPTY_CELL if score is None else f"{score:.2f}" for score in published]
+        rows = tuple((*row, cell) for row, cell in zip(table.rows, cells, strict=True))
+        note = "Published scores are the paper's, on its test set and at its size: only their order is comparable."
+        table = replace(table, header=(*table.header, "published"), rows=rows, notes=(*table.notes, note))
+    systems, seeds = len(results.systems()), len(experiment.seeds)
+    text = (
+        f"{systems} {'system' if systems == 1 else 'systems'}, {seeds} {'seed' if seeds == 1 else 'seeds'}; scored on "
+        f"{target.name}, {comparison.sentences:,} sentences, beam {experiment.decoding.beam_size}.",
+    )
+    quoted = tuple(f"{name}: {signature}" for name, signature in signatures(comparison))
+    return ReportSection("Scores", text, tables=(table,), code=quoted)
+
+
+def _perplexities(results: Results) -> Table:
+    kinds = list(dict.fromkeys(kind for result in results.results for kind in result.training["dev_perplexity"]))
+    rows = []
+    for system in results.systems():
+        cells = [system, f"{results.mean(system, lambda result: result.training['best_update']):,.0f}"]
+        for kind in kinds:
+            found = [result.training["dev_perplexity"].get(kind) for result in results.of(system)]
+            known = [value for value in found if value is not None]
+            cells.append(f"{sum(known) / len(known):.2f}" if known else EMPTY_CELL)
+        rows.append(tuple(cells))
+    note = "Dev perplexity by kind of action at the best update, mean over seeds. Kinds differ between systems."
+    return Table(("system", "best update", *kinds), tuple(rows), (note,))
+
+
+def _budget(results: Results) -> ReportSection:
+    header = ("system", "updates", "examples", "tree versions", "times each pair was seen", "actions per update")
+    rows = []
+    for system in results.systems():
+        updates = results.mean(system, lambda result: result.training["updates"])
+        examples = results.mean(system, lambda result: result.training["sentences"])
+        actions = results.mean(system, lambda result: result.training["actions"])
+        figures = (f"{updates:,.0f}", f"{examples:,.0f}", str(results.tree_versions(system)))
+        rows.append((system, *figures, f"{examples / results.pairs:.2f}", f"{actions / updates:,.0f}"))
+    run = results.plan.runs[0]
+    batches = run.training.batches
+    text = [
+        f"All systems were given the same training: {run.training.training.max_updates:,} updates with batches of "
+        f"{batches.batch_size:,} {batches.batch_type}, the same network size, learning rate, schedule and subwords; "
+        f"none was tuned separately. The training text has {results.pairs:,} sentence pairs.",
+        "A system with two tree versions (trdec-binary) has each pair twice among its examples, once with each tree. "
+        "The budget is in updates, so it does not see more pairs than the others: it sees each tree half as often.",
+    ]
+    if batches.batch_type == "actions":
+        text.append("Batches are counted in actions: systems with longer derivations see fewer pairs per update.")
+    return ReportSection("What each system was given", tuple(text), tables=(Table(header, tuple(rows)),))
+
+
+def _speed(results: Results) -> Table:
+    header = ("system", "parameters", "training time", "actions/s", "pairs/s", "translating, sentences/s")
+    rows = []
+    for system in results.systems():
+        seconds = results.mean(system, lambda result: result.training["seconds"])
+        actions = results.mean(system, lambda result: result.training["actions"] / result.training["seconds"])
+        pairs = results.mean(system, lambda result: result.training["sentences"] / result.training["seconds"])
+        rate = results.mean(system, lambda result: result.translating["sentences"] / result.translating["seconds"])
+        size = results.mean(system, lambda result: result.training["parameters"])
+        time = str(timedelta(seconds=round(seconds)))
+        rows.append((system, f"{size:,.0f}", time, f"{actions:,.0f}", f"{pairs:,.1f}", f"{rate:,.1f}"))
+    note = "One thread per run, as many runs at a time as were asked for; translation times include loading."
+    return Table(header, tuple(rows), (note,))
+
+
+def _provenance(results: Results, command: str) -> ReportSection:
+    versions = results.results[0].training["versions"]
+    listed = ", ".join(f"{name} {value}" for name, value in versions.items())
+    commands = [f"trdec {' '.join(stage)}" for result in results.results for stage in result.run.commands.values()]
+    text = ("The first command wrote this report and ran the others.", f"Versions: {listed}.")
+    return ReportSection("Commands and versions", text, code=(command, *commands))
+
+
+def _markdown(title: str, content: Sequence[ReportSection], chosen: Sequence[Sample]) -> Iterator[str]:
     yield f"# {escaped(title)}"
-    for number, part in enumerate(content):
+    for number, section in enumerate(content):
         if chosen and number == len(content) - 1:
             yield from ("", f"## {SAMPLES}", *(line for sample in chosen for line in _sample_markdown(sample)))
-        yield from ("", f"## {part.title}")
-        yield from (line for text in part.text for line in ("", escaped(text)))
-        yield from (line for name, _ in part.figures for line in ("", f"![{name}](figures/{name}.svg)"))
-        for table in part.tables:
+        yield from ("", f"## {section.title}")
+        yield from (line for text in section.text for line in ("", escaped(text)))
+        yield from (line for name, _ in section.figures for line in ("", f"![{name}](figures/{name}.svg)"))
+        for table in section.tables:
             yield from ("", *table_markdown(table))
-        if part.code:
-            yield from ("", "```text", *part.code, "```")
+        if section.code:
+            yield from ("", "```text", *section.code, "```")
 
 
 def _sample_markdown(sample: Sample) -> Iterator[str]:
@@ -220,13 +217,13 @@ def _short(lines: list[str]) -> list[str]:
     return lines if len(lines) <= TALLEST else [*lines[:TALLEST], "..."]
 
 
-def _section(part: Part) -> Section:
-    html = [f"<p>{escape(text)}</p>" for text in part.text]
-    html += [f"<figure>\n{svg}</figure>" for _, svg in part.figures]
-    html += [table_section(table) for table in part.tables]
-    if part.code:
-        html.append("<pre>" + escape("\n".join(part.code)) + "</pre>")
-    return Section(part.title, "\n".join(html), re.sub(r"[^a-z]+", "-", part.title.lower()).strip("-"))
+def _html_section(section: ReportSection) -> Section:
+    html = [f"<p>{escape(text)}</p>" for text in section.text]
+    html += [f"<figure>\n{svg}</figure>" for _, svg in section.figures]
+    html += [table_section(table) for table in section.tables]
+    if section.code:
+        html.append("<pre>" + escape("\n".join(section.code)) + "</pre>")
+    return Section(section.title, "\n".join(html), re.sub(r"[^a-z]+", "-", section.title.lower()).strip("-"))
 
 
 def _sample_html(sample: Sample) -> str:
@@ -241,10 +238,10 @@ def _sample_html(sample: Sample) -> str:
 
 
 def _standing_alone(svg: str) -> str:
-    """A figure as a file of its own: black on white, whatever is around it."""
+    """A figure for a separate file: black on white."""
     return svg.replace("<svg ", '<svg style="background: white; color: black" ', 1) + "\n"
 
 
-def _write_report(path: Path, text: str) -> None:
+def _write_text(path: Path, text: str) -> None:
     with writing(path) as stream:
         stream.write(text)

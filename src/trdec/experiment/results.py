@@ -18,7 +18,7 @@ from trdec.trees.tree import Nonterminal
 
 @dataclass(frozen=True)
 class Result:
-    """A run that is finished."""
+    """A finished run."""
 
     run: Run
     training: dict[str, Any]
@@ -42,7 +42,7 @@ class Results:
         return [row.name for row in self.plan.experiment.systems if row.name in found]
 
     def of(self, system: str) -> list[Result]:
-        """A system's results, one a seed."""
+        """A system's results, one per seed."""
         return [result for result in self.results if result.run.system == system]
 
     def mean(self, system: str, value: Callable[[Result], float]) -> float:
@@ -50,12 +50,12 @@ class Results:
         return fmean(value(result) for result in self.of(system))
 
     def tree_versions(self, system: str) -> int:
-        """How often a sentence pair stands among a system's examples: once for each tree."""
+        """How often a sentence pair is among a system's examples: once for each tree."""
         return len(self.of(system)[0].run.tree_kinds)
 
 
 def collect(plan: Plan) -> Results:
-    """The results that are there."""
+    """The results of all finished runs."""
     records = Records(plan)
     _, target = plan.test
     references = read_references(target)
@@ -78,8 +78,8 @@ def _output(run: Run, references: list[str], reference_name: str) -> Output:
     return Output(run.system, run.name, read.lines, str(run.seed), read_trees(run.trees))
 
 
-KIND = "word"
-"""The kind of action that every system has, and that means the same in all."""
+SHARED_KIND = "word"
+"""The one kind of action that all systems share."""
 
 
 def training_curves(results: Results) -> str:
@@ -90,7 +90,7 @@ def training_curves(results: Results) -> str:
     def draw(axes: Any) -> None:
         for style, system in zip(styles(), results.systems(), strict=False):
             for number, result in enumerate(results.of(system)):
-                points = [(row["update"], row["perplexity"].get(KIND)) for row in result.training["curve"]]
+                points = [(row["update"], row["perplexity"].get(SHARED_KIND)) for row in result.training["curve"]]
                 known = [(update, value) for update, value in points if value is not None]
                 label = system if number == 0 else None
                 updates, values = [update for update, _ in known], [value for _, value in known]
@@ -103,13 +103,13 @@ def training_curves(results: Results) -> str:
     return save_figure("curves", "Dev perplexity of subwords over updates", draw)
 
 
-SHORTEST, LONGEST = 5, 14
-"""Words of the references to choose: long enough to have a tree, short enough for a page."""
+SHORTEST_SAMPLE, LONGEST_SAMPLE = 5, 14
+"""The lengths of references to choose: long enough for a tree, short enough for a page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A line of the test text and what each system made of it (its first seed)."""
+    """A line of the test text and each system's translation of it (its first seed)."""
 
     line: int
     source: str
@@ -123,7 +123,11 @@ def samples(results: Results) -> list[Sample]:
     source, target = results.plan.test
     sources, references = read_texts(source), read_references(target)
     chosen = spread_samples(
-        [number for number, text in enumerate(references) if SHORTEST <= len(split_words(text)) <= LONGEST],
+        [
+            number
+            for number, text in enumerate(references)
+            if SHORTEST_SAMPLE <= len(split_words(text)) <= LONGEST_SAMPLE
+        ],
         results.plan.experiment.samples,
     )
     outputs = [results.of(system)[0].output for system in results.systems()]
@@ -139,7 +143,7 @@ def samples(results: Results) -> list[Sample]:
 
 
 def spread_samples(numbers: Sequence[int], count: int) -> list[int]:
-    """That many of the numbers, evenly spread; all of them if there are no more."""
+    """`count` of the numbers, evenly spread, or all of them if there are fewer."""
     if count >= len(numbers):
         return list(numbers)
     return [numbers[(2 * place + 1) * len(numbers) // (2 * count)] for place in range(count)]

@@ -23,16 +23,78 @@ from trdec.experiment.plan import STAGES, Plan, Run, Stage
 from trdec.files import checksum, read_lines, writing
 from trdec.training.observers import JsonLines
 
+LAST_LINES = 5
+"""How many lines of a failed stage's log are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A stage that ended with an error, so that its run has no result."""
+
+    run: Run
+    stage: Stage
+    reason: str
+    log: Path
+
+
+class ExperimentObserver(Protocol):
+    """Notified of what happens, from several threads."""
+
+    def skipped(self, run: Run, stage: Stage) -> None:
+        """The stage was finished before."""
+
+    def started(self, run: Run, stage: Stage) -> None:
+        """The stage starts or resumes."""
+
+    def finished(self, run: Run, stage: Stage, record: dict[str, Any]) -> None:
+        """The stage is done."""
+
+    def failed(self, failure: Failure) -> None:
+        """The stage ended with an error."""
+
+
+def execute(plan: Plan, jobs: int, observer: ExperimentObserver) -> list[Failure]:
+    """Finish all runs, `jobs` at a time; stages finished before are skipped."""
+    runner = _Runner(Records(plan), observer)
+    failures: list[Failure] = []
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            for future in as_completed([pool.submit(runner.finish, run) for run in plan.schedule]):
+                if failure := future.result():
+                    failures.append(failure)
+        except BaseException:
+            runner.close()
+            pool.shutdown(cancel_futures=True)
+            raise
+    return sorted(failures, key=lambda failure: plan.runs.index(failure.run))
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentProgress:
+    """How many updates, or lines, of how many are done."""
+
+    done: int
+    total: int
+
+
+def progress(run: Run, stage: Stage, lines: int) -> ExperimentProgress:
+    """How far a stage has come; `lines` is the number to be translated."""
+    if stage == "train":
+        row = JsonLines(run.directory / "model" / "log.jsonl").last()
+        return ExperimentProgress(row["update"] if row else 0, run.training.training.max_updates)
+    path = run.translations
+    return ExperimentProgress(path.read_bytes().count(b"\n") if path.exists() else 0, lines)
+
 
 class Records:
-    """What is known of the stages of a plan's runs."""
+    """The records of a plan's finished stages."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._checksums: dict[Path, str] = {}
 
     def finished(self, run: Run, stage: Stage) -> dict[str, Any] | None:
-        """The record of a stage, if there is one and everything that it depends on is as it was."""
+        """The record of a stage, if it has one and nothing it depends on has changed."""
         path = self._path(run, stage)
         if not path.exists() or not run.result(stage).exists():
             return None
@@ -42,10 +104,10 @@ class Records:
             raise FileError(f"{path}: expected the record of a finished run, as JSON. Remove the file.") from error
         return record if record.get("depends_on") == self._depends_on(run, stage) else None
 
-    def finish(self, run: Run, stage: Stage, facts: Mapping[str, Any]) -> None:
-        """Write that a stage is done, with what is to be remembered of it."""
+    def finish(self, run: Run, stage: Stage, record: Mapping[str, Any]) -> None:
+        """Write the record of a finished stage."""
         with writing(self._path(run, stage)) as stream:
-            json.dump({**facts, "depends_on": self._depends_on(run, stage)}, stream, indent=2, ensure_ascii=False)
+            json.dump({**record, "depends_on": self._depends_on(run, stage)}, stream, indent=2, ensure_ascii=False)
             stream.write("\n")
 
     def _path(self, run: Run, stage: Stage) -> Path:
@@ -69,8 +131,8 @@ class Records:
 PACKAGES = ("numpy", "sacrebleu", "sentencepiece", "torch")
 
 
-def training_facts(run: Run) -> dict[str, Any]:
-    """The course of a training, from its log."""
+def training_record(run: Run) -> dict[str, Any]:
+    """How a training went, from its log."""
     model = run.directory / "model"
     rows = list(JsonLines(model / "log.jsonl").rows())
     train = [row for row in rows if row["event"] == "train"]
@@ -94,8 +156,8 @@ def _loss(row: dict[str, Any]) -> float:
     return math.inf if row["loss"] is None else row["loss"]
 
 
-def translation_facts(run: Run, seconds: float) -> dict[str, Any]:
-    """How many lines were translated, and in what time."""
+def translation_record(run: Run, seconds: float) -> dict[str, Any]:
+    """How many lines were translated, and how fast."""
     return {"sentences": sum(1 for _ in read_lines(run.translations)), "seconds": round(seconds, 1)}
 
 
@@ -114,94 +176,31 @@ def parameters(weights: Path) -> int:
 
 
 def versions() -> dict[str, str]:
-    """What the numbers were made with."""
+    """The versions of everything the numbers depend on."""
     system = {"trdec": __version__, "python": platform.python_version(), "system": platform.platform(terse=True)}
     return system | {name: version(name) for name in PACKAGES}
 
 
-@dataclass(frozen=True, slots=True)
-class ExperimentProgress:
-    """So many of so many updates, or lines."""
+class _Runner:
+    """Runs stages, and can be closed while they run: trainings then write checkpoints before they end."""
 
-    done: int
-    total: int
-
-
-def progress(run: Run, stage: Stage, lines: int) -> ExperimentProgress:
-    """How far a stage is; `lines` are to be translated."""
-    if stage == "train":
-        row = JsonLines(run.directory / "model" / "log.jsonl").last()
-        return ExperimentProgress(row["update"] if row else 0, run.training.training.max_updates)
-    path = run.translations
-    return ExperimentProgress(path.read_bytes().count(b"\n") if path.exists() else 0, lines)
-
-
-LAST_LINES = 5
-"""How much of a failed stage's log is shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A stage that ended with an error, so that its run has no result."""
-
-    run: Run
-    stage: Stage
-    reason: str
-    log: Path
-
-
-class Watcher(Protocol):
-    """Is told what happens, from several threads."""
-
-    def skipped(self, run: Run, stage: Stage) -> None:
-        """The stage was finished before."""
-
-    def started(self, run: Run, stage: Stage) -> None:
-        """The stage begins, or goes on."""
-
-    def finished(self, run: Run, stage: Stage, facts: dict[str, Any]) -> None:
-        """The stage is done."""
-
-    def failed(self, failure: Failure) -> None:
-        """The stage ended with an error."""
-
-
-def execute(plan: Plan, jobs: int, watcher: Watcher) -> list[Failure]:
-    """Finish all runs, `jobs` at a time; what was finished before is not done again."""
-    workshop = _Workshop(Records(plan), watcher)
-    failures: list[Failure] = []
-    with ThreadPoolExecutor(jobs) as pool:
-        try:
-            for future in as_completed([pool.submit(workshop.finish, run) for run in plan.schedule]):
-                if failure := future.result():
-                    failures.append(failure)
-        except BaseException:
-            workshop.close()
-            pool.shutdown(cancel_futures=True)
-            raise
-    return sorted(failures, key=lambda failure: plan.runs.index(failure.run))
-
-
-class _Workshop:
-    """Runs stages, and can be closed while they run: a training then writes a checkpoint before it ends."""
-
-    def __init__(self, records: Records, watcher: Watcher) -> None:
+    def __init__(self, records: Records, observer: ExperimentObserver) -> None:
         self._records = records
-        self._watcher = watcher
+        self._observer = observer
         self._guard = threading.Lock()
         self._processes: set[subprocess.Popen[bytes]] = set()
         self._closed = False
 
     def finish(self, run: Run) -> Failure | None:
-        """Do all stages of a run that are not done."""
+        """Run all stages of a run that are not finished."""
         run.directory.mkdir(parents=True, exist_ok=True)
         for stage in STAGES:
             if self._closed:
                 return None
             if self._records.finished(run, stage) is not None:
-                self._watcher.skipped(run, stage)
+                self._observer.skipped(run, stage)
                 continue
-            self._watcher.started(run, stage)
+            self._observer.started(run, stage)
             began = time.monotonic()
             status, log = self._run(run, stage)
             if self._closed:
@@ -210,15 +209,15 @@ class _Workshop:
             if reason is None:
                 try:
                     seconds = time.monotonic() - began
-                    facts = training_facts(run) if stage == "train" else translation_facts(run, seconds)
-                    self._records.finish(run, stage, facts)
+                    record = training_record(run) if stage == "train" else translation_record(run, seconds)
+                    self._records.finish(run, stage, record)
                 except (TrdecError, OSError) as error:
                     reason = str(error)
             if reason is not None:
                 failure = Failure(run, stage, reason, log)
-                self._watcher.failed(failure)
+                self._observer.failed(failure)
                 return failure
-            self._watcher.finished(run, stage, facts)
+            self._observer.finished(run, stage, record)
         return None
 
     def _run(self, run: Run, stage: Stage) -> tuple[int, Path]:
@@ -235,7 +234,7 @@ class _Workshop:
                     stdout=stream,
                     stderr=stream,
                     env=environment,
-                    start_new_session=True,  # Ctrl-C reaches the experiment alone, which then ends its processes
+                    start_new_session=True,  # Ctrl-C reaches only the experiment, which then ends its processes
                 )
                 self._processes.add(process)
             status = process.wait()
@@ -246,7 +245,7 @@ class _Workshop:
         return status, log
 
     def close(self) -> None:
-        """End all processes, in the way that lets trainings write a checkpoint."""
+        """Terminate all processes; trainings write a checkpoint first."""
         with self._guard:
             self._closed = True
             for process in self._processes:
@@ -255,4 +254,4 @@ class _Workshop:
 
 def _reason(log: Path, status: int) -> str:
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-LAST_LINES:]
-    return "\n".join(lines) or f"it ended with status {status} and said nothing."
+    return "\n".join(lines) or f"it ended with status {status} and no output."

@@ -1,4 +1,4 @@
-"""A translation as one SVG picture: its tree, and below each word what was looked at to write it."""
+"""Translations as pictures: a tree over its words' attention as SVG, and all attention as HTML heatmaps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 FAINTEST = 0.005
-"""Weights below this leave no trace."""
+"""Weights below this are not drawn."""
 
 _SMALL = 11  # the font of pieces
 _ROW = 20.0
@@ -72,7 +72,7 @@ def _least_width(row: AttentionRow) -> float:
 
 
 def _columns(word: Node, rows: Sequence[AttentionRow]) -> Iterator[Column]:
-    """The columns of a word's pieces: each as wide as it must be, what is left over shared out evenly."""
+    """The columns of a word's pieces: each as wide as it needs, the rest distributed evenly."""
     least = [_least_width(row) for row in rows]
     more = (word.width - sum(least)) / len(least)
     left = word.x - word.width / 2
@@ -125,8 +125,8 @@ td.gap { border: 0; min-width: 24px }
 </head>
 <body>
 <h1>Attention</h1>
-<p>A row for each action, a column for each piece of the source: the darker, the more it was looked at. Point at a cell
-for its share.</p>
+<p>A row for each action, a column for each piece of the source: the darker, the more attention. Point at a cell
+for its weight.</p>
 """
 
 TAIL = "</body>\n</html>\n"

@@ -135,11 +135,11 @@ class Scorer:
         needed = [kind for kind in codec.system.trees if kind in ANNOTATIONS] if trees is None else []
         if needed and annotation is None:
             raise UsageError(
-                f"this model writes {needed[0]} trees, which cannot be built from the words. Give their parses with "
-                "--annotation, or trees as `trdec translate --trees` writes them with --trees."
+                f"this model writes {needed[0]} trees, which cannot be built from the words. Give their parses as "
+                "`annotation`, or bracketed trees as `trees`."
             )
         if annotation is not None and not needed:
-            raise UsageError("this model builds its trees from the words: leave --annotation out.")
+            raise UsageError("this model builds its trees from the words: leave `annotation` out.")
         files = CorpusConfiguration(source=source, target=target, **dict.fromkeys(needed, annotation))
         corpus = Corpus("score", files, codec.system.trees if trees is None else ())
         reader = Reader(corpus, codec.system, codec.source_side, codec.target_side, NO_FILTERS)

@@ -1,8 +1,8 @@
-"""Bracketed trees as text, one or many lines a tree: parse and write are inverses.
+"""Bracketed trees as text, on one line or many: parse and write are inverses.
 
-A word or label is written as it is, but for what would be read as something else: round brackets are
-`-LRB-` and `-RRB-` as in the Penn treebank, and a backslash stands before a literal `-LRB-`, `-RRB-` or
-backslash. Reading also takes the treebank's `\\/` and `\\*` for `/` and `*`.
+A word or label is written as it is, except where it would be read as something else: round brackets are
+`-LRB-` and `-RRB-` as in the Penn treebank, and a backslash escapes a literal `-LRB-`, `-RRB-` or
+backslash. Reading also accepts the treebank's `\\/` and `\\*` for `/` and `*`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ FAILURES = ("SENTENCE_SKIPPED_OR_UNPARSABLE", "SENTENCE_SKIPPED", "PARSE_FAILED"
 """Lines that parsers write in place of a tree they could not find."""
 
 NO_TREE = "(())"
-"""The line we write in place of a tree that is missing."""
+"""The line written in place of a missing tree."""
 
-# Only ASCII white space parts tokens: a no-break space may stand inside a word.
+# Tokens are separated by ASCII whitespace only: a no-break space may be part of a word.
 _TOKEN = re.compile(r"[()]|[^ \t\r\n\f\v()]+")
 _SPACE = re.compile(r"[ \t\r\n\f\v]")
 _ESCAPED = re.compile(r"\\([\\/*-])|-(L|R)RB-")
@@ -48,7 +48,7 @@ def write(tree: Nonterminal) -> str:
 
 
 def parse(text: str, place: Place | None = None) -> Nonterminal:
-    """The tree that the brackets say; a bracket without a label is a ROOT."""
+    """The tree that the brackets describe; a bracket without a label is a ROOT."""
     found = place or Place("<text>", 1)
     open_nodes: list[tuple[str, list[Tree]]] = []
     after_opening = False
@@ -98,18 +98,18 @@ def parse(text: str, place: Place | None = None) -> Nonterminal:
     return top
 
 
-def read(lines: Iterable[Line]) -> Iterator[Entry]:
-    """An entry for each tree of a file, whether a tree stands on one line or is spread over many.
+def read_brackets(lines: Iterable[Line]) -> Iterator[Entry]:
+    """An entry for each tree of a file, whether a tree is on one line or spans many.
 
-    A bracket in the first column always starts a tree. Blank lines part trees in a file whose first tree is
-    spread over lines or followed by a blank line; in any other file one tree a line is expected, and a blank
-    line is an error.
+    A bracket in the first column always starts a tree. Blank lines separate trees in a file whose first tree
+    spans several lines or is followed by a blank line; any other file must have one tree per line, and a blank line
+    is an error.
     """
     chunk: list[str] = []
     start: Place | None = None  # of the open chunk
     open_brackets = 0
     trees = 0
-    blanks_part_trees = False
+    blanks_separate_trees = False
     leading_blank: Place | None = None
     for line in lines:
         text = line.text
@@ -122,8 +122,8 @@ def read(lines: Iterable[Line]) -> Iterator[Entry]:
                 if trees == 0:
                     leading_blank = leading_blank or line.place
                 elif trees == 1:
-                    blanks_part_trees = True
-                elif not blanks_part_trees:
+                    blanks_separate_trees = True
+                elif not blanks_separate_trees:
                     yield _blank(line.place)
                 continue
             start = line.place
@@ -138,8 +138,8 @@ def read(lines: Iterable[Line]) -> Iterator[Entry]:
         open_brackets += text.count("(") - text.count(")")
         if open_brackets <= 0:
             if trees == 0 and len(chunk) > 1:
-                blanks_part_trees = True
-            if trees == 0 and leading_blank is not None and not blanks_part_trees:
+                blanks_separate_trees = True
+            if trees == 0 and leading_blank is not None and not blanks_separate_trees:
                 yield _blank(leading_blank)
             trees += 1
             yield _entry("\n".join(chunk), start)
@@ -161,7 +161,7 @@ def _blank(place: Place) -> Entry:
         None,
         TreeFormatError(
             f"{place}: expected a bracketed tree, found an empty line. "
-            f"Write {NO_TREE} for a sentence without a tree, or remove the line from every file beside this one."
+            f"Write {NO_TREE} for a sentence without a tree, or remove the line from every parallel file."
         ),
     )
 
@@ -172,15 +172,15 @@ def _unclosed(place: Place, open_brackets: int, before: int | None) -> Entry:
         place,
         None,
         TreeFormatError(
-            f"{place}: the tree that starts here lacks {open_brackets} ')' before {where}. "
-            "Each tree needs as many ')' as '('; lines after a tree's first must be indented."
+            f"{place}: the tree that starts here is missing {open_brackets} ')' before {where}. "
+            "Each tree needs as many ')' as '('; every line of a tree but its first must be indented."
         ),
     )
 
 
 def _escape(name: str) -> str:
     if not name or _SPACE.search(name):
-        raise TreeShapeError(f"expected a word or label without white space, found {name!r}: it cannot be bracketed")
+        raise TreeShapeError(f"expected a word or label without whitespace, found {name!r}: it cannot be bracketed")
     if "(" in name or ")" in name:
         # Every hyphen is escaped here, so that none can join a bracket's -LRB- into another reading.
         return re.sub(r"[\\-]", r"\\\g<0>", name).replace("(", "-LRB-").replace(")", "-RRB-")

@@ -29,7 +29,7 @@ def version_2(words: Sequence[str]) -> Tree:
 
 
 def balanced(nodes: Sequence[Tree]) -> Tree:
-    """Algorithm 1 over any nodes: of an odd number, the left half gets the one in the middle."""
+    """Algorithm 1 over any nodes: the left half of an odd number is the larger."""
     # Recursion is safe here: halving a list of n goes log2(n) deep.
     if len(nodes) == 1:
         return nodes[0]
@@ -104,7 +104,7 @@ def random_binary(words: Sequence[str], generator: Random) -> Tree:
 
 
 def ternary(words: Sequence[str]) -> Tree:
-    """The sentence split in three as even parts as can be, larger ones first, and its thirds again."""
+    """The sentence split in three parts as even as possible, larger ones first, and its thirds again."""
     if len(words) == 1:
         return Terminal(words[0])
     parts = min(3, len(words))
@@ -126,7 +126,7 @@ class Builder:
 
 
 def from_words(description: str, shape: Callable[[Sequence[str]], Tree]) -> Builder:
-    """A builder that leaves nothing to chance."""
+    """A builder that ignores the random generator."""
     return Builder(description, lambda words, _generator: shape(words))
 
 
@@ -136,7 +136,7 @@ BUILDERS: dict[str, Builder] = {
     "right-branching": from_words("each word beside all after it", right_branching),
     "left-branching": from_words("each word beside all before it", left_branching),
     "ternary": from_words("balanced, split in thirds", ternary),
-    "random-binary": Builder("split in two at random places (--seed)", random_binary),
+    "random-binary": Builder("split in two at random places", random_binary),
     "phrase": from_words("balanced inside punctuation-delimited phrases, then over the phrases", phrase),
     "flat": from_words("no structure", flat),
 }

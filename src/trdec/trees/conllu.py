@@ -14,11 +14,11 @@ _COLUMNS = 10
 _SPACE = re.compile(r"[ \r\f\v]+")
 
 
-def read(lines: Iterable[Line]) -> Iterator[Entry]:
+def read_conllu(lines: Iterable[Line]) -> Iterator[Entry]:
     """An entry for each sentence: a dependency tree over its syntactic words.
 
-    Comments, ranges of multiword tokens (`3-4`) and empty nodes (`5.1`) are passed over. A sentence all of
-    whose heads are `_` is one that was not parsed.
+    Comments, ranges of multiword tokens (`3-4`) and empty nodes (`5.1`) are skipped. A sentence whose heads
+    are all `_` was not parsed.
     """
     block: list[Line] = []
     for line in lines:
@@ -55,7 +55,7 @@ def _columns(block: list[Line]) -> tuple[list[str], list[int] | None]:
         fields = line.text.split("\t")
         if len(fields) != _COLUMNS:
             raise TreeFormatError(
-                f"{line.place}: expected {_COLUMNS} columns parted by tabs, found {len(fields)}. "
+                f"{line.place}: expected {_COLUMNS} columns separated by tabs, found {len(fields)}. "
                 "Each line of a CoNLL-U sentence is a word; an empty line ends the sentence."
             )
         number, form, head = fields[0], fields[1], fields[6]
@@ -66,7 +66,7 @@ def _columns(block: list[Line]) -> tuple[list[str], list[int] | None]:
                 f"{line.place}: expected word number {len(words) + 1}, found {number!r}. "
                 "Words are numbered from 1 in each sentence, and an empty line ends the sentence."
             )
-        # A form may hold spaces (10 000); words of ours may not, so the space becomes one that parts nothing.
+        # A form may contain spaces (10 000); our words may not, so each becomes a no-break space.
         words.append(_SPACE.sub("\u00a0", form.strip()) or "_")
         heads.append(head)
         places.append(line.place)

@@ -20,9 +20,9 @@ _SQUARE_AND_CURLY = {"-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 _FUNCTION = re.compile(r"[-=]")
 
 
-def read(lines: Iterable[Line]) -> Iterator[Entry]:
+def read_penn(lines: Iterable[Line]) -> Iterator[Entry]:
     """An entry for each tree of a file of Penn-style brackets, cleaned up."""
-    for entry in brackets.read(lines):
+    for entry in brackets.read_brackets(lines):
         if entry.tree is None:
             yield entry
             continue
@@ -41,7 +41,7 @@ def read(lines: Iterable[Line]) -> Iterator[Entry]:
 
 
 def clean(tree: Nonterminal) -> Nonterminal | None:
-    """The tree with plain labels (NP-SBJ-1 -> NP), without traces, under one ROOT; nothing if it was all traces."""
+    """The tree with plain labels (NP-SBJ-1 -> NP), without traces, under one ROOT; None if it was all traces."""
 
     def tidy(node: Nonterminal, children: list[Tree]) -> list[Tree]:
         if node.label == TRACE or not children:

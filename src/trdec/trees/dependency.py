@@ -40,9 +40,9 @@ def from_heads(words: Sequence[str], heads: Sequence[int]) -> Nonterminal:
 
 
 def to_heads(tree: Nonterminal) -> list[int]:
-    """The heads that the tree says, 0 for a root: undoes `from_heads` where no arcs crossed."""
+    """The heads that the tree encodes, 0 for a root: undoes `from_heads` where no arcs crossed."""
     heads: list[int] = []
-    # A node's word may come after its first dependents, so a dependent first notes its head's node.
+    # A node's word may follow its first dependents, so a dependent first records its head's node.
     own_word: dict[int, int] = {}
     head_nodes: list[int] = []
     number = 0

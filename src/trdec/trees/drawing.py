@@ -1,4 +1,4 @@
-"""Trees drawn for people: as text for a terminal, and as SVG."""
+"""Drawings of trees: as text for a terminal, and as SVG."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Block(NamedTuple):
 
 
 def draw(tree: Nonterminal, width: int) -> Iterator[str]:
-    """The lines of the drawing, none wider than `width` unless an outline cannot help it."""
+    """The lines of the drawing: spread out if that fits into `width`, otherwise an outline."""
     if spread_width(tree) <= width:
         yield from spread(tree)
     else:
@@ -49,7 +49,7 @@ def spread(tree: Nonterminal) -> list[str]:
 
 
 def outline(tree: Nonterminal) -> Iterator[str]:
-    """One line a node, indented under its parent; words side by side share a line."""
+    """One line per node, indented under its parent; adjacent words share a line."""
     stack: list[tuple[Tree | str, str, str]] = [(tree, "", "")]
     while stack:
         node, first, rest = stack.pop()
@@ -151,7 +151,7 @@ GAP = 12.0
 GREEN, DARK, GREY = "#1f6f54", "#222222", "#767676"
 
 _CELL = 0.64  # the width of a narrow character, in font sizes: room for the broader of common fonts
-_ROW, _LEAST_ROW, _TALLEST = 44.0, 18.0, 1200.0  # deep trees have lower rows, so that they stay in sight
+_ROW, _LEAST_ROW, _TALLEST = 44.0, 18.0, 1200.0  # deep trees have lower rows, so that they fit a screen
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -168,7 +168,7 @@ class Node(NamedTuple):
 
 @dataclass(frozen=True)
 class TreeLayout:
-    """Where everything stands."""
+    """The positions of everything in a drawn tree."""
 
     nodes: list[Node]
     words: list[Node]
@@ -198,12 +198,12 @@ def tree_svg(tree: Nonterminal) -> str:
 
 
 def text_width(text: str, font: float = FONT) -> float:
-    """The room that a text takes, or less: wide characters count twice."""
+    """The width of a text at most; wide characters count twice."""
     return cell_len(text) * font * _CELL
 
 
 def lay_out(tree: Nonterminal, word_widths: Sequence[float] | None = None, left: float = MARGIN) -> TreeLayout:
-    """The tree from `left` on, its words given the room they need, or more where that is asked for."""
+    """The tree from `left` on, each word as wide as it needs or as `word_widths` asks."""
     asked = iter(word_widths) if word_widths is not None else None
 
     def leaf(terminal: Terminal) -> _Span:
@@ -222,7 +222,7 @@ def tree_elements(layout: TreeLayout) -> Iterator[str]:
     for node in layout.nodes:
         if node.parent is not None:
             x, y = node.parent
-            # Aslant down to the next row, then straight: so no line crosses a name.
+            # Diagonal to the next row, then vertical, so that no line crosses a name.
             yield f'<path d="M{x:.1f} {y + 5:.1f}L{node.x:.1f} {y + layout.row - FONT:.1f}V{node.y - FONT:.1f}"/>'
     yield "</g>"
     yield from names([n for n in layout.nodes if not n.is_word], "label", f'fill="{GREEN}"')
@@ -238,7 +238,7 @@ def names(nodes: Sequence[Node], kind: str, style: str) -> Iterator[str]:
 
 
 def document(width: float, height: float, elements: Iterable[str]) -> str:
-    """A whole SVG file. What it holds is styled by attributes alone, so several may stand in one page."""
+    """A whole SVG file, styled by attributes alone so that one page may hold several."""
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="Helvetica, Arial, sans-serif" font-size="{FONT}">'
@@ -247,7 +247,7 @@ def document(width: float, height: float, elements: Iterable[str]) -> str:
 
 
 def xml_text(text: str) -> str:
-    """The text as XML has it; characters that XML cannot have are shown as the replacement character."""
+    """The text escaped for XML; characters that XML forbids become the replacement character."""
     return escape(_NOT_XML.sub("\ufffd", text))
 
 

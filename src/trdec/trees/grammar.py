@@ -126,7 +126,7 @@ class Grammar:
                     f"found {line.text!r}. Write grammars with: trdec grammar extract"
                 ) from None
             if rule in counts:
-                raise TreeFormatError(f"{line.place}: the rule {rule} stands in the grammar twice. Remove one.")
+                raise TreeFormatError(f"{line.place}: the rule {rule} is in the grammar twice. Remove one.")
             counts[rule] = times
         return cls(counts)
 
@@ -147,7 +147,7 @@ def _productive(rules: Iterable[Rule]) -> set[Rule]:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The number of trees, of those the grammar generates, and how many trees need each rule it lacks."""
+    """The number of trees, of those the grammar generates, and how many trees need each missing rule."""
 
     trees: int
     covered: int
@@ -155,12 +155,12 @@ class Coverage:
 
     @property
     def uncovered(self) -> int:
-        """The number of trees that need a rule the grammar lacks."""
+        """The number of trees that need a rule missing from the grammar."""
         return self.trees - self.covered
 
 
 def coverage(grammar: Grammar, trees: Iterable[Nonterminal]) -> Coverage:
-    """What the grammar covers of the trees."""
+    """How much of the trees the grammar covers."""
     total = covered = 0
     unseen: Counter[Rule] = Counter()
     for tree in trees:

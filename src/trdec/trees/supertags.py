@@ -15,13 +15,13 @@ def from_tags(words: Sequence[str], tags: Sequence[str]) -> Nonterminal:
     return Nonterminal(ROOT, tuple(Nonterminal(tag, (Terminal(word),)) for word, tag in zip(words, tags, strict=True)))
 
 
-def read(tag_lines: Iterable[Line], word_lines: Iterable[Line]) -> Iterator[Entry]:
-    """An entry for each pair of lines; one whose numbers of tags and words differ holds the error."""
+def read_supertags(tag_lines: Iterable[Line], word_lines: Iterable[Line]) -> Iterator[Entry]:
+    """An entry for each pair of lines, with an error where the numbers of tags and words differ."""
     for tag_line, word_line in zip_longest(tag_lines, word_lines):
         if tag_line is None or word_line is None:
-            mismatch = "tags go on where the text has" if word_line is None else "text goes on where the tags have"
+            ended, other = ("text", "tags") if word_line is None else ("tags", "text")
             raise TextFormatError(
-                f"{(tag_line or word_line).place}: the {mismatch} ended. "
+                f"{(tag_line or word_line).place}: the {ended} ended before the {other}. "
                 "The two files must have a line for each sentence."
             )
         yield _entry(tag_line.place, split_words(tag_line.text), split_words(word_line.text))
@@ -35,6 +35,6 @@ def _entry(place: Place, tags: list[str], words: list[str]) -> Entry:
         None,
         TreeFormatError(
             f"{place}: expected a tag for each of {len(words)} words, found {len(tags)} tags. "
-            "Tag the sentence again, or leave it out with --on-error skip (or mark)."
+            "Tag the sentence again, or leave it out."
         ),
     )

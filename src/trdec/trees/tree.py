@@ -13,10 +13,10 @@ from typing import TypeVar
 from trdec.errors import Place, TrdecError
 
 ROOT = "ROOT"
-"""The label at the top of every tree that a target takes."""
+"""The label at the top of every tree that a target accepts."""
 
 NULL = "NULL"
-"""The label of a node that says nothing but where it stands (the paper's null tag)."""
+"""The label of a node that only groups (the paper's null tag)."""
 
 PRE = "pre"
 """The label of a preterminal: a node whose children are all terminals."""
@@ -105,10 +105,10 @@ def fold(
     terminal: Callable[[Terminal], Folded],
     nonterminal: Callable[[Nonterminal, list[Folded]], Folded],
 ) -> Folded:
-    """What `nonterminal` makes of the top node, given what became of its children, bottom-up."""
+    """The result of `nonterminal` for the top node, given the results of its children, bottom-up."""
     if isinstance(tree, Terminal):
         return terminal(tree)
-    # One entry for each open node: the node, its children still to do, what became of the others.
+    # One entry for each open node: the node, its children still to visit, the results of the others.
     stack: list[tuple[Nonterminal, Iterator[Tree], list[Folded]]] = [(tree, iter(tree.children), [])]
     while True:
         node, remaining, done = stack[-1]
@@ -127,7 +127,7 @@ def fold(
 
 
 def splice(tree: Nonterminal, children_of: Callable[[Nonterminal, list[Tree]], Iterable[Tree]]) -> list[Tree]:
-    """What stands in place of the top when `children_of` replaces every node by some trees, bottom-up."""
+    """What replaces the top when `children_of` replaces every node by some trees, bottom-up."""
 
     def replace(node: Nonterminal, done: list[list[Tree]]) -> list[Tree]:
         return list(children_of(node, [child for children in done for child in children]))
@@ -165,8 +165,8 @@ def _unflatten(flat: tuple[str | int, ...]) -> Nonterminal:
 class Entry:
     """What a treebank file holds for one sentence.
 
-    With neither tree nor error, the parser said that it found no tree. Errors are held, not raised, so that
-    a reader can go on to the next sentence; whoever wants to stop raises them.
+    With neither tree nor error, the parser found no tree. Errors are held, not raised, so that reading can
+    continue with the next sentence; a caller that wants to stop raises them.
     """
 
     place: Place

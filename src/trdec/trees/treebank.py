@@ -1,4 +1,4 @@
-"""Treebanks: trees read from files of any format, checked, and brought into the spelling of a text."""
+"""Treebanks: trees read from files of any format, checked, and respelled as a text has them."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from trdec.trees.tree import PRE, Entry, Nonterminal, Terminal, Tree, fold, preo
 
 
 def _plain(lines: Iterable[Line]) -> Iterator[Entry]:
-    return (replace(entry, tree=rooted(entry.tree)) if entry.tree else entry for entry in brackets.read(lines))
+    return (replace(entry, tree=rooted(entry.tree)) if entry.tree else entry for entry in brackets.read_brackets(lines))
 
 
 FORMATS: dict[str, Callable[[Iterable[Line]], Iterator[Entry]]] = {
-    "penn": constituency.read,
+    "penn": constituency.read_penn,
     "brackets": _plain,
-    "conllu": conllu.read,
+    "conllu": conllu.read_conllu,
 }
-"""Formats that hold words and tree together; supertags (`ccg`) stand beside a file of words."""
+"""Formats that hold words and trees together; supertags (`ccg`) need a file of words as well."""
 
 CCG = "ccg"
 
 SYMBOLS_NOT_LABELS = ("pre+", "<end>")
-"""Names that derivations give to what is open: a tree cannot have them for labels."""
+"""Names of open symbols in derivations: a tree cannot have them as labels."""
 
 
 def read(format_name: str, path: Path | str, text: Path | str | None = None) -> Iterator[Entry]:
-    """An entry for each sentence of the file, spelt as in the text where that is given."""
+    """An entry for each sentence of the file, with the spelling of the text if one is given."""
     if format_name == CCG:
         if text is None:
-            raise UsageError("supertags stand beside a file of words: give it with --text FILE")
-        return map(checked, supertags.read(read_lines(path), read_lines(text)))
+            raise UsageError("supertags need the file of their words. Give it as `text`.")
+        return map(checked, supertags.read_supertags(read_lines(path), read_lines(text)))
     entries = map(checked, FORMATS[format_name](read_lines(path)))
     return entries if text is None else _beside(entries, read_lines(text))
 
 
 def misused_label(node: Nonterminal) -> bool:
-    """Whether the node's label means something else in a derivation; only words may stand under `pre`."""
+    """Whether the node's label is reserved for derivations; only words may stand under `pre`."""
     misused = node.label == PRE and not all(isinstance(child, Terminal) for child in node.children)
     return misused or node.label in SYMBOLS_NOT_LABELS
 
 
 def checked(entry: Entry) -> Entry:
-    """The entry, or its error if a label of its tree means something else in a derivation."""
+    """The entry, with an error in place of a tree that has a reserved label."""
     if entry.tree is None:
         return entry
     for node in preorder(entry.tree):
@@ -57,8 +57,8 @@ def checked(entry: Entry) -> Entry:
                 entry,
                 tree=None,
                 error=TreeFormatError(
-                    f"{entry.place}: the label {node.label!r} is kept for preterminals and what else is open in a "
-                    "derivation; only words may stand under 'pre'. Rename the label."
+                    f"{entry.place}: the label {node.label!r} is reserved for preterminals and other open symbols "
+                    "of a derivation; only words may stand under 'pre'. Rename the label."
                 ),
             )
     return entry
@@ -67,9 +67,9 @@ def checked(entry: Entry) -> Entry:
 def _beside(entries: Iterable[Entry], lines: Iterable[Line]) -> Iterator[Entry]:
     for entry, line in zip_longest(entries, lines):
         if entry is None or line is None:
-            mismatch = "trees go on where the text has" if line is None else "text goes on where the trees have"
+            ended, other = ("text", "trees") if line is None else ("trees", "text")
             raise TextFormatError(
-                f"{(entry or line).place}: the {mismatch} ended. "
+                f"{(entry or line).place}: the {ended} ended before the {other}. "
                 "The two files must hold the same sentences in the same order."
             )
         if entry.tree is None:
@@ -82,12 +82,12 @@ def _beside(entries: Iterable[Entry], lines: Iterable[Line]) -> Iterator[Entry]:
 
 
 def respell(tree: Nonterminal, sentence: list[str]) -> Nonterminal:
-    """The tree with the sentence's words for its leaves, which parsers escape or change."""
+    """The tree with the sentence's words as its leaves, which parsers may have escaped or changed."""
     leaves = words(tree)
     if len(leaves) != len(sentence):
         raise MisalignedTreeError(
             f"the tree has {len(leaves)} words, its sentence has {len(sentence)}: "
-            f"{_first_difference(leaves, sentence)}. Parse the same tokens that the text has."
+            f"{_first_difference(leaves, sentence)}. Parse the text with its own tokens."
         )
     if leaves == sentence:
         return tree
@@ -105,7 +105,7 @@ def respell(tree: Nonterminal, sentence: list[str]) -> Nonterminal:
 
 
 def good_trees(entries: Iterable[Entry], on_error: Callable[[TrdecError], None] | None = None) -> Iterator[Nonterminal]:
-    """The trees there are; an error is raised, or handed to `on_error` and its sentence left out."""
+    """The trees; an error is raised, or passed to `on_error` and its sentence skipped."""
     for entry in entries:
         if entry.error is not None:
             if on_error is None:
@@ -118,5 +118,5 @@ def good_trees(entries: Iterable[Entry], on_error: Callable[[TrdecError], None] 
 def _first_difference(leaves: list[str], sentence: list[str]) -> str:
     for position, (leaf, word) in enumerate(zip_longest(leaves, sentence), start=1):
         if leaf != word:
-            return f"at word {position} they have {leaf or 'nothing'!r} and {word or 'nothing'!r}"
+            return f"word {position} is {leaf or 'nothing'!r} in one and {word or 'nothing'!r} in the other"
     raise AssertionError("they are of different lengths, so they differ")

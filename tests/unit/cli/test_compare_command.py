@@ -11,7 +11,7 @@ import pytest
 
 from support.commands import run
 from support.degraded import degraded, invented
-from trdec.cli.compare import compare
+from trdec.cli.compare import compare_command
 from trdec.evaluation.comparison import ComparisonOptions
 from trdec.evaluation.comparison import compare as compare_outputs
 from trdec.evaluation.report import comparison_markdown
@@ -40,18 +40,18 @@ def folder(tmp_path: Path) -> Path:
 def test_the_same_name_is_several_seeds_and_options_reach_the_comparison(folder: Path) -> None:
     systems = [f"A={folder}/a.1", f"A={folder}/a.2", f"B={folder}/b.1", f"B={folder}/b.2"]
     options = ("--buckets", "5,15", "--examples", 2, "--tokenise", "13a")
-    result = run(compare, folder / "ref", *systems, *QUICK, *options)
+    result = run(compare_command, folder / "ref", *systems, *QUICK, *options)
     outputs = [Output(system[0], system[2:], Path(system[2:]).read_text().splitlines()) for system in systems]
     expected = compare_outputs(REFERENCES, outputs, ComparisonOptions("13a", True, 20, 30, 3, (5, 15), 2))
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout == comparison_markdown(expected)
-    content = json.loads(run(compare, folder / "ref", *systems, *QUICK, *options, "--json").stdout)
+    content = json.loads(run(compare_command, folder / "ref", *systems, *QUICK, *options, "--json").stdout)
     assert content == json.loads(json.dumps(expected.to_json()))
 
 
 def test_a_file_without_a_name_is_named_by_itself(folder: Path) -> None:
     files = (folder / "a.1", folder / "odd=name")
-    result = run(compare, folder / "ref", *files, "--no-significance", "--json")
+    result = run(compare_command, folder / "ref", *files, "--no-significance", "--json")
     content = json.loads(result.stdout)
     assert [system["name"] for system in content["systems"]] == list(map(str, files))
     assert content["systems"][1]["bleu"]["mean"] == pytest.approx(100)
@@ -60,9 +60,9 @@ def test_a_file_without_a_name_is_named_by_itself(folder: Path) -> None:
 
 def test_a_page_is_written_beside_the_markdown(folder: Path) -> None:
     systems = (folder / "ref", f"A={folder}/a.1", f"B={folder}/b.1", *QUICK)
-    result = run(compare, *systems, "--html", folder / "page.html")
+    result = run(compare_command, *systems, "--html", folder / "page.html")
     assert result.stderr == f"Wrote {folder}/page.html\n"
-    assert result.stdout == run(compare, *systems).stdout
+    assert result.stdout == run(compare_command, *systems).stdout
     html = (folder / "page.html").read_text(encoding="utf-8")
     assert "<h1>2 systems on 25 sentences</h1>" in html
     assert html.count("<svg") == 2
@@ -78,14 +78,17 @@ def test_a_page_is_written_beside_the_markdown(folder: Path) -> None:
         (["A={}/a.1", "B={}/none"], "FileError: {}/none: cannot be read"),
         (["A={}/a.1", "={}/b.1"], "UsageError: expected FILE or NAME=FILE for a system, found '={}/b.1'"),
         (["A={}/a.1", "B="], "UsageError: expected FILE or NAME=FILE for a system, found 'B='"),
-        (["A={}/a.1", "B={}/b.1", "--buckets", "a"], "UsageError: expected lengths parted by commas for --buckets"),
-        (["A={}/a.1", "B={}/b.1", "--buckets", "9,3"], "UsageError: expected the greatest lengths of buckets"),
+        (
+            ["A={}/a.1", "B={}/b.1", "--buckets", "a"],
+            "lengths separated by commas for --buckets (such as 10,20,30), found 'a'",
+        ),
+        (["A={}/a.1", "B={}/b.1", "--buckets", "9,3"], "ascending and at least 1 (such as 10,20,30,40), found 9,3"),
         (["A={}/a.1", "B={}/b.1", "--html", "-"], "UsageError: --html needs a file"),
         (["A={}/a.1", "B={}/b.1", *QUICK, "--html", "{}/no/page"], "FileError: {}/no/page: cannot be written"),
     ],
 )
 def test_what_cannot_be_compared_is_said(folder: Path, arguments: list[object], message: str) -> None:
-    result = run(compare, folder / "ref", *(str(argument).replace("{}", str(folder)) for argument in arguments))
+    result = run(compare_command, folder / "ref", *(str(argument).replace("{}", str(folder)) for argument in arguments))
     assert (result.returncode, result.stdout) == (1, "")
     assert message.replace("{}", str(folder)) in result.stderr
 

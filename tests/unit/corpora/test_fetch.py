@@ -52,7 +52,7 @@ def test_however_often_it_is_cut_the_file_is_whole_in_the_end(
                 fetch(url, path, _silent)
                 break
             except DownloadError as error:
-                assert "Run the command again" in str(error)
+                assert "the connection was cut after" in str(error)
         assert path.read_bytes() == CONTENT
         before = len(server.requests)
         fetch(url, path, _silent)
@@ -62,9 +62,7 @@ def test_however_often_it_is_cut_the_file_is_whole_in_the_end(
 def test_a_server_that_always_cuts_is_given_up(server: FileServer, tmp_path: Path) -> None:
     url = server.add("file", CONTENT)
     server.cuts = [100] * (ATTEMPTS + 1)
-    with pytest.raises(
-        DownloadError, match=rf"cut after {100 * ATTEMPTS} of {len(CONTENT)} bytes. Run the command again"
-    ):
+    with pytest.raises(DownloadError, match=rf"cut after {100 * ATTEMPTS} of {len(CONTENT)} bytes"):
         fetch(url, tmp_path / "file", _silent)
     server.cuts = []
     fetch(url, tmp_path / "file", _silent)

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.chain_parser import ChainParser
-from trdec.corpora.parse import annotate, check_files, note, restart, unfinished, working
+from trdec.corpora.parse import annotate, check_files, discard, note, resumable, unfinished
 from trdec.corpora.parsers import ParserChoice
 from trdec.errors import AnnotationError, EncodingError, FileError, UsageError
 from trdec.files import split_words
@@ -135,12 +135,10 @@ def _interrupted(tmp_path: Path) -> tuple[Path, Path]:
 def test_a_changed_input_is_noticed(changed: str, tmp_path: Path) -> None:
     source, output = _interrupted(tmp_path)
     source.write_text(changed)
-    with pytest.raises(
-        AnnotationError, match=r"3 sentences, but these are not the first 3 .* begin again with --restart"
-    ):
+    with pytest.raises(AnnotationError, match=r"3 sentences, .* no longer the first 3 .*`restart`"):
         _parse(source, output)
     assert unfinished(output).exists()
-    restart(output)
+    discard(output)
     assert [path.name for path in tmp_path.iterdir()] == ["source"]
     assert _parse(source, output) == len(changed.splitlines())
 
@@ -153,13 +151,11 @@ def test_sentences_may_be_added_after_those_that_are_done(tmp_path: Path) -> Non
 
 def test_other_settings_are_noticed(tmp_path: Path) -> None:
     source, output = _interrupted(tmp_path)
-    with pytest.raises(
-        AnnotationError, match=r"unfinished: was begun with the batch 3, not 4. Run the command as it was"
-    ):
+    with pytest.raises(AnnotationError, match=r"unfinished: was begun with batch 3, not 4"):
         _parse(source, output, batch=4)
     parser = ChainParser()
     parser.identity = "chains 2"
-    with pytest.raises(AnnotationError, match="was begun with the parser 'chains 1', not 'chains 2'"):
+    with pytest.raises(AnnotationError, match="was begun with parser 'chains 1', not 'chains 2'"):
         _parse(source, output, parser)
 
 
@@ -170,13 +166,13 @@ def test_damaged_work_is_noticed(tmp_path: Path) -> None:
     with pytest.raises(AnnotationError, match=rf"expected at least {len(whole)} bytes, found {len(whole) - 1}"):
         _parse(source, output)
     note(output).write_text("{")
-    with pytest.raises(AnnotationError, match=r"output.unfinished.json: cannot be read: .*--restart"):
+    with pytest.raises(AnnotationError, match=r"output.unfinished.json: cannot be read: .*`restart`"):
         _parse(source, output)
 
 
 def test_two_processes_cannot_write_one_file(tmp_path: Path) -> None:
     source, output = _interrupted(tmp_path)
-    with working(output, {}), pytest.raises(AnnotationError, match="another process is parsing to this file"):
+    with resumable(output, {}), pytest.raises(AnnotationError, match="another process is parsing to this file"):
         _parse(source, output)
 
 
@@ -198,14 +194,12 @@ def test_files_are_checked_before_anything_is_done(tmp_path: Path) -> None:
     source.write_text("a\n")
     check_files(source, output, restart=False)
     for names in ((Path("-"), output), (source, Path("-"))):
-        with pytest.raises(UsageError, match="needs files with names, not '-'"):
+        with pytest.raises(UsageError, match="not '-'"):
             check_files(*names, restart=False)
     with pytest.raises(UsageError, match="source: is the input itself"):
         check_files(source, source, restart=True)
     output.write_text("")
-    with pytest.raises(
-        UsageError, match=r"output: is there already. Choose another --output, or parse again with --restart"
-    ):
+    with pytest.raises(UsageError, match=r"output: already exists. .*`output`.*`restart`"):
         check_files(source, output, restart=False)
     check_files(source, output, restart=True)
     with pytest.raises(FileError, match=r"nowhere/output.unfinished: cannot be written: No such file"):

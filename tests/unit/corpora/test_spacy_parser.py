@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trdec.corpora.parse import annotate
-from trdec.corpora.parsers import DEPENDENCY, Parser, ParserChoice, load_parser
+from trdec.corpora.parsers import Parser, ParserChoice, load_parser
 from trdec.corpora.toy.generate import sentences
 from trdec.errors import AnnotationError, UsageError
 from trdec.files import split_words
+from trdec.systems import DEPENDENCY
 from trdec.trees import treebank
 from trdec.trees.tree import words
 
@@ -116,5 +117,5 @@ def test_a_missing_package_is_said_with_the_command_that_installs_it(monkeypatch
 
 
 def test_spacy_knows_no_phrases() -> None:
-    with pytest.raises(UsageError, match=r"spacy finds no constituency trees. Choose --with stanza"):
+    with pytest.raises(UsageError, match=r"spacy finds no constituency trees. .*`package`.* stanza"):
         load_parser(ParserChoice("spacy", "constituency"))

@@ -17,8 +17,6 @@ from support import untrained_stanza
 from support.strategies import trees
 from trdec.corpora.parse import annotate
 from trdec.corpora.parsers import (
-    CONSTITUENCY,
-    DEPENDENCY,
     ParserChoice,
     StanzaConstituencyParser,
     StanzaDependencyParser,
@@ -30,6 +28,7 @@ from trdec.corpora.parsers import (
 from trdec.corpora.toy.generate import sentences
 from trdec.errors import AnnotationError, MisalignedTreeError
 from trdec.files import split_words
+from trdec.systems import CONSTITUENCY, DEPENDENCY
 from trdec.trees import brackets, treebank
 from trdec.trees.transforms import rooted
 from trdec.trees.tree import Nonterminal, Terminal, Tree, words

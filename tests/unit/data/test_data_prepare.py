@@ -222,7 +222,7 @@ def test_a_label_that_means_something_else_leaves_its_sentence_out(folder: Path,
     (folder / "train.en.con").write_text("\n".join(trees) + "\n")
     made = prepare(configuration(folder), SYSTEMS["trdec-con"], tmp_path / "model")
     assert len(made.train) == 599
-    assert "the label 'pre+' is kept for preterminals" in json.dumps(made.report.to_json())
+    assert "the label 'pre+'" in json.dumps(made.report.to_json())
 
 
 def test_progress_is_told(toy: Path, tmp_path: Path) -> None:

@@ -30,9 +30,7 @@ def test_references_must_have_words(tmp_path: Path) -> None:
     (tmp_path / "empty").write_text("")
     (tmp_path / "blank").write_text("\n \n")
     (tmp_path / "good").write_text("\na\n")
-    with pytest.raises(
-        TextFormatError, match="empty: expected reference translations, one a line, found an empty file"
-    ):
+    with pytest.raises(TextFormatError, match=r"empty: .* found an empty file"):
         read_references(tmp_path / "empty")
     with pytest.raises(TextFormatError, match="found 2 lines without words"):
         read_references(tmp_path / "blank")
@@ -56,5 +54,5 @@ def test_reference_trees_are_spelt_as_the_references(tmp_path: Path) -> None:
     with pytest.raises(MisalignedTreeError, match="con, line 1: the tree has 1 words, its sentence has 3"):
         read_reference_trees(tmp_path / "con", "penn", tmp_path / "ref")
     (tmp_path / "con").write_text("(ROOT (NP a b cat))\n")
-    with pytest.raises(TextFormatError, match="the text goes on where the trees have ended"):
+    with pytest.raises(TextFormatError, match="the trees ended before the text"):
         read_reference_trees(tmp_path / "con", "penn", tmp_path / "ref")

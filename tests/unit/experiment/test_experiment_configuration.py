@@ -114,7 +114,7 @@ def test_a_scale_changes_what_it_names_and_has_a_directory_of_its_own(file: Path
 
 
 def test_an_unknown_scale_is_named_with_those_there_are(file: Path) -> None:
-    with pytest.raises(UsageError, match=r"--scale huge: the experiment has no such scale\. It has: tiny\."):
+    with pytest.raises(UsageError, match=r"`scale` 'huge'. It has: tiny\."):
         load_experiment(file, scale="huge")
 
 
@@ -154,7 +154,7 @@ def test_missing_files_are_all_named_with_the_system_that_needs_them(file: Path)
     message = str(raised.value)
     assert "data/train.vel (needed by seq2seq)" in message
     assert "data/train.con (needed by lin)" in message
-    assert "Name the folder they are in with folder=..., now data, or leave systems out." in message
+    assert "folder to where they are (now data)" in message
 
 
 def test_saving_and_loading_are_inverses(file: Path, tmp_path: Path) -> None:

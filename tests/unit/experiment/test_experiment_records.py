@@ -9,9 +9,9 @@ import pytest
 from trdec.errors import FileError
 from trdec.experiment import run
 from trdec.experiment.configuration import load_experiment
-from trdec.experiment.display import PlainWatcher
+from trdec.experiment.display import PlainExperimentDisplay
 from trdec.experiment.plan import Plan, make_plan
-from trdec.experiment.run import Records, training_facts
+from trdec.experiment.run import Records, training_record
 from trdec.training.observers import JsonLines
 
 RECIPE = """\
@@ -123,9 +123,9 @@ def test_the_best_update_is_the_best_even_if_later_ones_are_among_the_k_best(
         log.write(
             {"event": "dev", "update": update, "loss": loss, "best": True, "perplexity": {"all": loss}, "seconds": 1}
         )
-    monkeypatch.setattr("trdec.experiment.facts.parameters", lambda weights: 0)  # noqa: ARG005
-    facts = training_facts(run)
-    assert (facts["best_update"], facts["dev_perplexity"]) == (20, {"all": 4.0})
+    monkeypatch.setattr("trdec.experiment.run.parameters", lambda weights: 0)  # noqa: ARG005
+    record = training_record(run)
+    assert (record["best_update"], record["dev_perplexity"]) == (20, {"all": 4.0})
 
 
 def test_a_stage_whose_result_cannot_be_used_is_a_failure_of_its_run_alone(
@@ -138,9 +138,9 @@ def test_a_stage_whose_result_cannot_be_used_is_a_failure_of_its_run_alone(
     def damaged(run: object) -> None:  # noqa: ARG001
         raise FileError("the log is damaged")
 
-    monkeypatch.setattr(run._Workshop, "_run", lambda *arguments: (0, tmp_path / "log"))  # noqa: ARG005
-    monkeypatch.setattr(run, "training_facts", damaged)
-    failures = run.execute(plan, 1, PlainWatcher(print))
+    monkeypatch.setattr(run._Runner, "_run", lambda *arguments: (0, tmp_path / "log"))  # noqa: ARG005
+    monkeypatch.setattr(run, "training_record", damaged)
+    failures = run.execute(plan, 1, PlainExperimentDisplay(print))
     assert [(failure.run.seed, failure.reason) for failure in failures] == [
         (1, "the log is damaged"),
         (2, "the log is damaged"),

@@ -13,7 +13,9 @@ from trdec.trees.tree import Entry, Nonterminal, Terminal, words
 
 
 def _read(text: str) -> list[Entry]:
-    return list(brackets.read(Line(Place("x.con", number), line) for number, line in enumerate(text.split("\n"), 1)))
+    return list(
+        brackets.read_brackets(Line(Place("x.con", number), line) for number, line in enumerate(text.split("\n"), 1))
+    )
 
 
 def _error(text: str) -> str:
@@ -78,14 +80,13 @@ def test_a_parsers_failure_is_an_entry_without_tree_or_error(mark: str) -> None:
     assert not any(entry.error for entry in entries)
 
 
-def test_an_empty_line_among_trees_one_a_line_is_an_error() -> None:
-    assert _error("(S a)\n(S b)\n\n(S c)") == (
-        "x.con, line 3: expected a bracketed tree, found an empty line. Write (()) for a sentence without a tree, "
-        "or remove the line from every file beside this one."
-    )
+def test_an_empty_line_among_trees_one_per_line_is_an_error() -> None:
+    error = _error("(S a)\n(S b)\n\n(S c)")
+    assert error.startswith("x.con, line 3: expected a bracketed tree, found an empty line.")
+    assert "(())" in error
 
 
-def test_an_empty_first_line_before_trees_one_a_line_is_an_error() -> None:
+def test_an_empty_first_line_before_trees_one_per_line_is_an_error() -> None:
     assert _error("\n(S a)\n(S b)").startswith("x.con, line 1: expected a bracketed tree, found an empty line.")
 
 
@@ -98,9 +99,9 @@ def test_an_empty_first_line_before_a_failure_is_an_error() -> None:
     [
         (
             "(S (NP a) (VP b)\n(S c)",
-            "x.con, line 1: the tree that starts here lacks 1 ')' before the tree that starts on line 2.",
+            "x.con, line 1: the tree that starts here is missing 1 ')' before the tree that starts on line 2.",
         ),
-        ("(S (NP a", "x.con, line 1: the tree that starts here lacks 2 ')' before the end of the file."),
+        ("(S (NP a", "x.con, line 1: the tree that starts here is missing 2 ')' before the end of the file."),
         ("(S a))", "x.con, line 1: ')' at token 5 follows the end of the tree."),
         ("(S a) (S b)", "x.con, line 1: '(' at token 5 follows the end of the tree."),
         (") (S a)", "x.con, line 1: ')' at token 1 closes nothing."),
@@ -126,7 +127,7 @@ def test_brackets_never_closed_are_counted() -> None:
 
 @pytest.mark.parametrize("name", ["", "two words", "a\tb"])
 def test_what_cannot_be_bracketed_is_refused(name: str) -> None:
-    with pytest.raises(TreeShapeError, match="expected a word or label without white space"):
+    with pytest.raises(TreeShapeError, match="without whitespace"):
         brackets.write(Nonterminal("S", (Terminal(name),)))
-    with pytest.raises(TreeShapeError, match="expected a word or label without white space"):
+    with pytest.raises(TreeShapeError, match="without whitespace"):
         brackets.write(Nonterminal(name, (Terminal("a"),)))

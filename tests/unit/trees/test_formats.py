@@ -59,7 +59,7 @@ def test_square_and_curly_brackets_are_read() -> None:
 
 
 def test_a_tree_of_traces_alone_is_an_error() -> None:
-    (entry,) = constituency.read(_lines("(S (NP (-NONE- *)))"))
+    (entry,) = constituency.read_penn(_lines("(S (NP (-NONE- *)))"))
     assert str(entry.error).startswith("x, line 1: the tree has no words, only traces.")
 
 
@@ -81,7 +81,7 @@ CONLLU = """# sent_id = 1
 
 
 def test_conllu_is_read_with_comments_ranges_empty_nodes_and_several_roots() -> None:
-    first, unparsed, crossing = conllu.read(_lines(CONLLU))
+    first, unparsed, crossing = conllu.read_conllu(_lines(CONLLU))
     assert repr(first.tree) == "(ROOT (NULL Vamos (NULL nos) (NULL (NULL a\u00a0el) mar)))"
     assert unparsed.tree is None
     assert unparsed.error is None
@@ -91,7 +91,7 @@ def test_conllu_is_read_with_comments_ranges_empty_nodes_and_several_roots() -> 
 
 
 def _conllu_error(text: str) -> Exception:
-    (entry,) = conllu.read(_lines(text))
+    (entry,) = conllu.read_conllu(_lines(text))
     assert entry.error is not None
     return entry.error
 
@@ -103,7 +103,7 @@ def _word(number: object, head: object) -> str:
 @pytest.mark.parametrize(
     ("text", "kind", "message"),
     [
-        ("1\tw\t0", TreeFormatError, "x, line 1: expected 10 columns parted by tabs, found 3."),
+        ("1\tw\t0", TreeFormatError, "x, line 1: expected 10 columns separated by tabs, found 3."),
         (_word(2, 0), TreeFormatError, "x, line 1: expected word number 1, found '2'."),
         (_word(1, "x"), TreeFormatError, "x, line 1: expected a number in column 7 (HEAD), found 'x'."),
         (
@@ -132,7 +132,7 @@ def test_broken_conllu_is_named_with_file_and_line(text: str, kind: type[Excepti
 
 
 def test_reading_conllu_goes_on_after_a_broken_sentence() -> None:
-    entries = list(conllu.read(_lines(_word(1, 7) + "\n\n" + _word(1, 0))))
+    entries = list(conllu.read_conllu(_lines(_word(1, 7) + "\n\n" + _word(1, 0))))
     assert [entry.tree is not None for entry in entries] == [False, True]
 
 
@@ -154,7 +154,7 @@ def test_only_dependency_trees_have_heads(tree: str, message: str) -> None:
 
 
 def _supertags(tags: str, text: str) -> list[Entry]:
-    return list(supertags.read(_lines(tags, "x.ccg"), _lines(text, "x")))
+    return list(supertags.read_supertags(_lines(tags, "x.ccg"), _lines(text, "x")))
 
 
 def test_supertags_become_a_flat_tree_of_tags() -> None:
@@ -172,8 +172,8 @@ def test_a_line_with_another_number_of_tags_than_words_is_named() -> None:
 @pytest.mark.parametrize(
     ("tags", "text", "message"),
     [
-        ("N\nN", "a", "x.ccg, line 2: the tags go on where the text has ended."),
-        ("N", "a\nb", "x, line 2: the text goes on where the tags have ended."),
+        ("N\nN", "a", "x.ccg, line 2: the text ended before the tags."),
+        ("N", "a\nb", "x, line 2: the tags ended before the text."),
     ],
 )
 def test_supertags_and_text_of_unequal_length_are_an_error(tags: str, text: str, message: str) -> None:
@@ -195,20 +195,20 @@ def test_a_tree_takes_the_spelling_of_its_text(tmp_path: Path) -> None:
 def test_a_tree_with_other_words_than_its_text_is_named(tmp_path: Path) -> None:
     (entry,) = _beside(tmp_path, "(S a b)\n", "a b c\n")
     assert isinstance(entry.error, MisalignedTreeError)
-    assert "line 1: the tree has 2 words, its sentence has 3: at word 3 they have 'nothing' and 'c'." in str(
+    assert "line 1: the tree has 2 words, its sentence has 3: word 3 is 'nothing' in one and 'c' in the other." in str(
         entry.error
     )
 
 
 def test_trees_and_text_of_unequal_length_are_an_error(tmp_path: Path) -> None:
-    with pytest.raises(TextFormatError, match=r"x\.en, line 2: the text goes on where the trees have ended\."):
+    with pytest.raises(TextFormatError, match=r"x\.en, line 2: the trees ended before the text"):
         _beside(tmp_path, "(S a)\n", "a\nb\n")
-    with pytest.raises(TextFormatError, match=r"x\.con, line 2: the trees go on where the text has ended\."):
+    with pytest.raises(TextFormatError, match=r"x\.con, line 2: the text ended before the trees"):
         _beside(tmp_path, "(S a)\n(S b)\n", "a\n")
 
 
 def test_supertags_need_their_text() -> None:
-    with pytest.raises(UsageError, match="give it with --text FILE"):
+    with pytest.raises(UsageError, match="`text`"):
         treebank.read("ccg", "x.ccg")
 
 
@@ -232,5 +232,5 @@ def test_the_names_kept_from_labels_are_those_of_the_derivation() -> None:
 
 
 def test_any_space_inside_a_form_becomes_one_that_parts_nothing() -> None:
-    (entry,) = conllu.read(_lines("1\ta b\x0cc\t_\t_\t_\t_\t0\t_\t_\t_"))
+    (entry,) = conllu.read_conllu(_lines("1\ta b\x0cc\t_\t_\t_\t_\t0\t_\t_\t_"))
     assert words(entry.tree) == ["a\u00a0b\u00a0c"]

@@ -1,4 +1,4 @@
-"""Reads the annotation of an English sentence off its tree."""
+"""Sentences in both languages with their annotation, and corpora of them."""
 
 from __future__ import annotations
 
@@ -18,73 +18,11 @@ from trdec.files import checksum_of_text
 from trdec.trees import brackets
 from trdec.trees.tree import Nonterminal, Terminal
 
-
-@dataclass(frozen=True, slots=True)
-class Dependencies:
-    """For each word the position of its head (from 1, 0 for the root) and its relation to it."""
-
-    heads: tuple[int, ...]
-    relations: tuple[str, ...]
-
-
-def words_of(phrase: Phrase) -> list[Word]:
-    """The words of the phrase, left to right."""
-    found: list[Word] = []
-    stack: list[Phrase | Word] = [phrase]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, Word):
-            found.append(part)
-        else:
-            stack.extend(child for _, child in reversed(part.children))
-    return found
-
-
-def constituency(phrase: Phrase) -> Nonterminal:
-    """The Penn Treebank tree, with a part-of-speech tag over each word."""
-    return Nonterminal(
-        phrase.label,
-        tuple(
-            Nonterminal(child.xpos, (Terminal(child.form),)) if isinstance(child, Word) else constituency(child)
-            for _, child in phrase.children
-        ),
-    )
-
-
-def dependencies(phrase: Phrase) -> Dependencies:
-    """The dependency tree: the head of a phrase governs the heads of its other children."""
-    heads: list[int] = []
-    relations: list[str] = []
-
-    def visit(part: Phrase | Word) -> int:
-        """Adds the words of a part; returns the position of its head, which waits for its own."""
-        if isinstance(part, Word):
-            heads.append(0)
-            relations.append("root")
-            return len(heads)
-        positions = [(relation, visit(child)) for relation, child in part.children]
-        top = next(position for relation, position in positions if relation == HEAD_CHILD)
-        governor = top
-        # From the right, because `and` and the comma before it hang on the conjunct after them.
-        for relation, position in reversed(positions):
-            if relation == HEAD_CHILD:
-                governor = top
-            else:
-                heads[position - 1] = top if relation == "conj" else governor
-                relations[position - 1] = relation
-                governor = position if relation == "conj" else governor
-        return top
-
-    visit(phrase)
-    return Dependencies(tuple(heads), tuple(relations))
-
-
-SHORTEST = 3
-LONGEST_SENTENCE = 16
-"""The fewest and the most words of an English sentence, the full stop among them."""
+SHORTEST_SENTENCE, LONGEST_SENTENCE = 3, 16
+"""The fewest and the most words of an English sentence, including the full stop."""
 
 PATIENCE = 10_000
-"""After so many draws in a row that bring nothing new, the stream ends."""
+"""The stream ends after this many draws in a row that bring nothing new."""
 
 ENDINGS = (".vel", ".en", ".en.con", ".en.conllu", ".en.ccg")
 
@@ -104,7 +42,7 @@ class ToySentence:
 
 
 def sentences(seed: int) -> Iterator[ToySentence]:
-    """Sentences no two of which share a source or a target, the same for a seed everywhere."""
+    """Sentences, no two with the same source or target; a seed gives the same ones everywhere."""
     return distinct(draws(seed))
 
 
@@ -112,7 +50,7 @@ def draws(seed: int) -> Iterator[ToySentence]:
     """Sentences as the grammar draws them, short ones more than once."""
     for meaning in meanings(seed):
         sentence = realise(meaning)
-        if SHORTEST <= len(sentence.heads) <= LONGEST_SENTENCE:
+        if SHORTEST_SENTENCE <= len(sentence.heads) <= LONGEST_SENTENCE:
             yield sentence
 
 
@@ -156,19 +94,19 @@ def _digest(text: str) -> int:
 
 
 def write_corpus(directory: Path, sentences: int, seed: int) -> None:
-    """Writes train, dev and test, which share no sentence, each as five files."""
+    """Write train, dev and test, which share no sentence, each as five files."""
     write_splits(directory, sentences, distinct(draws(seed)))
 
 
 def held_out(sentences: int) -> int:
-    """How many sentences dev and test have each beside so many to train on: a tenth, 50 to 1,000."""
+    """The size of dev and of test for this many training sentences: a tenth, from 50 to 1,000."""
     return min(max(sentences // 10, 50), 1000)
 
 
 def write_splits(directory: Path, sentences: int, stream: Iterator[ToySentence]) -> None:
-    """Writes `sentences` of the stream as train, and others as dev and as test."""
+    """Write `sentences` of the stream as train, and others as dev and test."""
     if sentences < 1:
-        raise UsageError(f"A corpus needs at least 1 sentence to train on, not {sentences}.")
+        raise UsageError(f"expected at least 1 sentence to train on, found {sentences}.")
     splits = (("dev", held_out(sentences)), ("test", held_out(sentences)), ("train", sentences))
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -201,7 +139,7 @@ def _write_split(directory: Path, split: str, size: int, stream: Iterator[ToySen
 
 
 def _lines(sentence: ToySentence, name: str) -> tuple[str, ...]:
-    """What each file says of the sentence, in the order of ENDINGS."""
+    """The sentence's line in each file, in the order of ENDINGS."""
     return (
         sentence.source,
         sentence.target,
@@ -212,7 +150,7 @@ def _lines(sentence: ToySentence, name: str) -> tuple[str, ...]:
 
 
 def conllu(sentence: ToySentence, name: str) -> str:
-    """The sentence in CoNLL-U: two comments, then ten columns a word, then an empty line."""
+    """The sentence in CoNLL-U: two comments, ten columns per word, an empty line."""
     rows = [f"# sent_id = {name}", f"# text = {sentence.target}"]
     columns = zip(
         sentence.target.split(),
@@ -225,3 +163,63 @@ def conllu(sentence: ToySentence, name: str) -> str:
     for position, (word, upos, xpos, head, relation) in enumerate(columns, start=1):
         rows.append(f"{position}\t{word}\t_\t{upos}\t{xpos}\t_\t{head}\t{relation}\t_\t_")
     return "\n".join(rows) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """For each word the position of its head (from 1, 0 for the root) and its relation to it."""
+
+    heads: tuple[int, ...]
+    relations: tuple[str, ...]
+
+
+def words_of(phrase: Phrase) -> list[Word]:
+    """The words of the phrase, left to right."""
+    found: list[Word] = []
+    stack: list[Phrase | Word] = [phrase]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, Word):
+            found.append(part)
+        else:
+            stack.extend(child for _, child in reversed(part.children))
+    return found
+
+
+def constituency(phrase: Phrase) -> Nonterminal:
+    """The Penn Treebank tree, with a part-of-speech tag over each word."""
+    return Nonterminal(
+        phrase.label,
+        tuple(
+            Nonterminal(child.xpos, (Terminal(child.form),)) if isinstance(child, Word) else constituency(child)
+            for _, child in phrase.children
+        ),
+    )
+
+
+def dependencies(phrase: Phrase) -> Dependencies:
+    """The dependency tree: the head of a phrase governs the heads of its other children."""
+    heads: list[int] = []
+    relations: list[str] = []
+
+    def visit(part: Phrase | Word) -> int:
+        """Add the words of a part; return the position of its head, whose own head is still to come."""
+        if isinstance(part, Word):
+            heads.append(0)
+            relations.append("root")
+            return len(heads)
+        positions = [(relation, visit(child)) for relation, child in part.children]
+        top = next(position for relation, position in positions if relation == HEAD_CHILD)
+        governor = top
+        # From the right, because `and` and the comma before it hang on the conjunct after them.
+        for relation, position in reversed(positions):
+            if relation == HEAD_CHILD:
+                governor = top
+            else:
+                heads[position - 1] = top if relation == "conj" else governor
+                relations[position - 1] = relation
+                governor = position if relation == "conj" else governor
+        return top
+
+    visit(phrase)
+    return Dependencies(tuple(heads), tuple(relations))

@@ -16,7 +16,7 @@ from trdec.corpora.toy.generate import (
     ENDINGS,
     LONGEST_SENTENCE,
     PATIENCE,
-    SHORTEST,
+    SHORTEST_SENTENCE,
     ToySentence,
     conllu,
     distinct,
@@ -88,7 +88,7 @@ def test_the_language_is_far_larger_than_any_corpus() -> None:
 
 def test_sentences_have_all_lengths_and_about_nine_words_on_average() -> None:
     lengths = Counter(len(sentence.heads) for sentence in islice(draws(9), 5000))
-    assert set(lengths) == set(range(SHORTEST, LONGEST_SENTENCE + 1))
+    assert set(lengths) == set(range(SHORTEST_SENTENCE, LONGEST_SENTENCE + 1))
     assert 8.5 <= sum(length * times for length, times in lengths.items()) / 5000 <= 10
 
 
