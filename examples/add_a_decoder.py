@@ -3,7 +3,7 @@
 A decoder is a `torch.nn.Module` with the methods of `trdec.model.interfaces.Decoder`. Its `step` is all there is to
 write: without a fast form it is trained and searched by stepping. Name it in the system:
 
-    system: {trees: [binary-1], decoder: "examples.add_a_decoder:Trigrams"}
+    system: {trees: [binary-1], decoder: "add_a_decoder:Trigrams"}
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 An encoder is a `torch.nn.Module` built from the model's configuration and the number of source pieces. It says the
 size of its states and turns a `SourceBatch` into an `Encoding`. Name it in the system:
 
-    system: {trees: [binary-1, binary-2], encoder: "examples.add_an_encoder:Neighbourhood"}
+    system: {trees: [binary-1, binary-2], encoder: "add_an_encoder:Neighbourhood"}
 
 It gives no summary of the source, so decoders start from the mean of its states.
 """

@@ -10,11 +10,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 import yaml
 from hypothesis import given
 
 from support import strategies
 from support.model_directory import trained
+from support.random_batches import random_batch, sentence, tree_inventory
+from trdec.configuration.sections import ModelConfiguration
+from trdec.errors import UsageError
+from trdec.model.translation_model import TranslationModel
 from trdec.targets.target import Target, replay
 from trdec.trees.transforms import null_labels
 from trdec.trees.tree import Nonterminal, words
@@ -68,7 +73,7 @@ def test_the_example_of_a_target_is_read_back(tree: Nonterminal) -> None:
     assert len(replay(made, actions)) == len(actions)
 
 
-@pytest.mark.parametrize("name", ["add_a_tree_kind", "add_a_target"])
+@pytest.mark.parametrize("name", ["add_a_tree_kind", "add_a_target", "add_an_encoder", "add_a_decoder"])
 def test_what_an_example_adds_is_trained_and_translates(name: str, trdec: Run, tmp_path: Path) -> None:
     """The example alone in a directory, with the line of YAML in its docstring."""
     text = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
@@ -110,3 +115,39 @@ def test_a_model_must_be_named() -> None:
     result = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr == "usage: python examples/translate_from_python.py MODEL < LINES\n"
+
+
+@pytest.mark.parametrize(("encoder", "decoder"), [("lstm", "Trigrams"), ("Neighbourhood", "tree")])
+def test_parts_from_outside_obey_the_laws_of_a_network(
+    encoder: str, decoder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stepping gives the log-probabilities of training, and a sentence is the same alone and among others."""
+    monkeypatch.syspath_prepend(EXAMPLES)
+    torch.manual_seed(1)
+    names = {"Trigrams": "add_a_decoder:Trigrams", "Neighbourhood": "add_an_encoder:Neighbourhood"}
+    configuration = ModelConfiguration(embedding_size=3, hidden_size=4, initialisation_range=0.7)
+    model = TranslationModel(
+        configuration, tree_inventory(), names.get(encoder, encoder), names.get(decoder, decoder)
+    ).double()
+    batch = random_batch(5)
+    expected = model.eval().log_probs(batch)
+    searching = model.for_search()
+    memory = searching.encode(batch.source)
+    state, previous = searching.start(memory), torch.full_like(batch.source.lengths, model.num_actions)
+    for step in range(batch.actions.shape[1]):
+        log_probs, state = searching.step(state, memory, previous, batch.symbols[:, step], batch.parents[:, step])
+        previous = batch.actions[:, step]
+        found = log_probs.gather(1, previous.unsqueeze(1)).squeeze(1).masked_fill(batch.padding[:, step], 0)
+        torch.testing.assert_close(found, expected[:, step])
+    for row in range(batch.num_sentences):
+        alone = model.log_probs(sentence(batch, row))[0]
+        torch.testing.assert_close(expected[row, : len(alone)], alone)
+    model.loss(batch).total.backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("name", ["add_a_decoder:MeanOfSource", "add_a_decoder:Trigram"])
+def test_what_is_not_a_network_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(EXAMPLES)
+    with pytest.raises(UsageError, match=r"MeanOfSource.*torch.nn.Module|no 'Trigram'. Did you mean 'Trigrams'"):
+        TranslationModel(ModelConfiguration(), tree_inventory(), decoder=name)
