@@ -30,6 +30,7 @@ from trdec.data.prepare import PREPARATION_DESCRIPTION, Preparation, Preparation
 from trdec.errors import ConfigError, FileError, TrainingError
 from trdec.model.translation_model import TranslationModel
 from trdec.model.weights import checksum
+from trdec.systems import system_name
 from trdec.training.checkpoint import Checkpoints
 from trdec.training.device import choose_device
 from trdec.training.interfaces import Observer, Observers
@@ -73,7 +74,8 @@ def train(
         model: TranslationModel[Any] = TranslationModel(
             configuration.model, preparation.codec.inventory(), system.encoder, system.decoder
         ).to(device)
-        observer.note(f"{sum(weight.numel() for weight in model.parameters()):,} weights on {device.type}")
+        weights = sum(weight.numel() for weight in model.parameters())
+        observer.note(f"{system_name(system)}: {weights:,} weights on {device.type}")
         loop = Loop(
             model,
             _corpus(configuration, preparation, directory / "data", device),
