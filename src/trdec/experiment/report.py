@@ -160,6 +160,9 @@ def _budget(results: Results) -> ReportSection:
         "A system with two tree versions (trdec-binary) has each pair twice among its examples, once with each tree. "
         "The budget is in updates, so it does not see more pairs than the others: it sees each tree half as often.",
     ]
+    said = {run.system: system_name(run.training.system) for run in results.plan.runs}
+    if own := [f"{name} is {system}" for name, system in said.items() if name != system]:
+        text.append(f"Trees, transforms, target and decoder: {'; '.join(own)}.")
     if batches.batch_type == "actions":
         text.append("Batches are counted in actions: systems with longer derivations see fewer pairs per update.")
     return ReportSection("What each system was given", tuple(text), tables=(Table(header, tuple(rows)),))

@@ -20,13 +20,14 @@ from pathlib import Path
 
 import torch
 
-from trdec.configuration import CONFIGURATION_FILE, Configuration, check_unchanged, load_configuration
+from trdec.configuration import CONFIGURATION_FILE, Configuration, check_unchanged
 from trdec.configuration.sections import TrainingConfiguration
 from trdec.data.batch import Batcher
 from trdec.data.prepare import PreparationProgress, prepare
 from trdec.errors import ConfigError, TrainingError
 from trdec.files import locked, write_errors
 from trdec.model.translation_model import TranslationModel
+from trdec.systems import system_name
 from trdec.training.checkpoint import Checkpoints
 from trdec.training.interfaces import Observer, Observers
 from trdec.training.loop import LOG, Loop, Outcome, TrainingCorpus
@@ -67,7 +68,8 @@ def train(
         codec, seed = preparation.codec, configuration.seed
         system = configuration.system
         model = TranslationModel(configuration.model, codec.inventory(), system.encoder, system.decoder).to(device)
-        observer.note(f"{sum(weight.numel() for weight in model.parameters()):,} weights on {device.type}")
+        weights = sum(weight.numel() for weight in model.parameters())
+        observer.note(f"{system_name(system)}: {weights:,} weights on {device.type}")
         corpus = TrainingCorpus(
             Batcher(preparation.train, configuration.batches, seed),
             Batcher(preparation.dev, configuration.batches, seed),
@@ -104,7 +106,7 @@ def _check_same_training(configuration: Configuration, directory: Path) -> None:
             f"{path}: expected the configuration of the training in this directory, found nothing, so this training "
             "cannot be resumed. Put the file back, or choose another output."
         )
-    check_unchanged(load_configuration(path), configuration, path)
+    check_unchanged(load_saved_configuration(directory), configuration, path)
 
 
 def _observers(configuration: Configuration, observer: Observer) -> Iterator[Observer]:
