@@ -18,6 +18,7 @@ from trdec.evaluation.tables import EMPTY_CELL, Table, signatures
 from trdec.experiment.plan import Plan
 from trdec.experiment.results import Results, Sample, collect, samples, training_curves
 from trdec.files import writing
+from trdec.systems import system_name
 from trdec.trees.drawing import draw, tree_svg
 
 SAMPLES = "Translations and their trees"

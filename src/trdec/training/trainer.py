@@ -20,7 +20,7 @@ from pathlib import Path
 
 import torch
 
-from trdec.configuration import CONFIGURATION_FILE, Configuration, check_unchanged
+from trdec.configuration import CONFIGURATION_FILE, Configuration, check_unchanged, load_saved_configuration
 from trdec.configuration.sections import TrainingConfiguration
 from trdec.data.batch import Batcher
 from trdec.data.prepare import PreparationProgress, prepare
