@@ -21,7 +21,7 @@ LARGEST_KEY = 20.0
 """tanh of this is 1 to the last bit, in any precision."""
 
 
-class Comparison(Protocol):
+class KeyComparison(Protocol):
     """How rows score the places of their sources; a softmax of the scores is the attention's."""
 
     keys: SourceTable
@@ -171,7 +171,9 @@ def parameters_of(attention: Attention) -> tuple[Tensor, ...]:
     return (attention.query_weight, attention.score_weight) if isinstance(attention, AdditiveAttention) else ()
 
 
-def comparison_of(kind: type[Attention], keys: Tensor, lengths: list[int], parameters: Sequence[Tensor]) -> Comparison:
+def comparison_of(
+    kind: type[Attention], keys: Tensor, lengths: list[int], parameters: Sequence[Tensor]
+) -> KeyComparison:
     """How an attention of this kind compares with keys sum(S) H."""
     if issubclass(kind, DotAttention):
         return DotComparison(keys, lengths)
@@ -182,7 +184,7 @@ def comparison_of(kind: type[Attention], keys: Tensor, lengths: list[int], param
 class AttentionTape:
     """The attention weights of all places of a batch, and their gradients; the first B rows of the table are zero."""
 
-    def __init__(self, comparison: Comparison, places: int) -> None:
+    def __init__(self, comparison: KeyComparison, places: int) -> None:
         self.comparison = comparison
         lengths, some = comparison.keys.lengths, comparison.keys.sentences[0]
         self.num_starts, width = len(lengths), comparison.keys.width

@@ -14,7 +14,7 @@ from trdec.model.attention import AdditiveAttention, DotAttention
 from trdec.model.dropout import DecoderDropout, drop
 from trdec.model.fast.attention import parameters_of
 from trdec.model.fast.packing import Packing, embed_tokens
-from trdec.model.fast.plan import Plan, ReferencedStates
+from trdec.model.fast.plan import ReferencedStates, StepPlan
 from trdec.model.fast.recurrence import Layout, Recurrence, RNNInputs, RNNLayout, in_precision_of
 from trdec.model.interfaces import DecoderPass, Encoding
 from trdec.model.lstm_cell import LSTMCell
@@ -99,7 +99,7 @@ class FastNetwork:
 
     def run(self, encoding: Encoding, batch: Batch, dropout: DecoderDropout) -> DecoderPass:
         """The features of all steps: what stepping through the batch gives, computed faster."""
-        plan = Plan(batch, len(self.embedding) - 1, self.word_symbols)
+        plan = StepPlan(batch, len(self.embedding) - 1, self.word_symbols)
         packing, words = plan.packing, plan.words
 
         def packed(mask: Tensor | None) -> Tensor | None:

@@ -94,7 +94,7 @@ class WordPlan:
             self.visits.append(Visit(begin, end, self.before[here], self.rows[here], sentences[here], numbers))
 
 
-class Plan:
+class StepPlan:
     """The steps of a batch as a recurrence visits them; `words` are those of the word RNN, where there is one."""
 
     def __init__(self, batch: Batch, start_action: int, word_symbols: Tensor | None) -> None:

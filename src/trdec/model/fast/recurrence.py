@@ -21,7 +21,7 @@ from trdec.model.attention import Attention
 from trdec.model.fast.attention import AttentionTape, ContextTape, comparison_of
 from trdec.model.fast.kernels import lstm_gates, lstm_gates_backward, padded_stride, sum_by_row, transposed
 from trdec.model.fast.packing import Packing
-from trdec.model.fast.plan import Plan, ReferencedStates, Visit, rows_before, take, visits_of
+from trdec.model.fast.plan import ReferencedStates, StepPlan, Visit, rows_before, take, visits_of
 
 
 def in_precision_of(parameter: Tensor, function: type[torch.autograd.Function], *arguments: Any) -> Any:
@@ -175,7 +175,7 @@ class RNNLayout:
 class Layout:
     """Everything about a batch that has no gradient."""
 
-    plan: Plan
+    plan: StepPlan
     source_lengths: list[int]
     rule: RNNLayout
     word: RNNLayout | None

@@ -16,13 +16,13 @@ from torch import Tensor
 from torch.nn import functional
 
 from trdec.data.batch import SourceBatch
-from trdec.model.fast.attention import Comparison, comparison_of, parameters_of
+from trdec.model.fast.attention import KeyComparison, comparison_of, parameters_of
 from trdec.model.fast.kernels import lstm_gates, transposed
 from trdec.model.fast.network import FastNetwork, FastRNN
 from trdec.model.interfaces import Encoder, Encoding
 from trdec.model.softmax import ActionSoftmax
 
-CACHED = 2**18
+COMPARED_AT_ONCE = 2**18
 """Numbers that are compared at once: a megabyte, so that they stay in the processor's cache."""
 
 
@@ -30,7 +30,7 @@ CACHED = 2**18
 class RowSource:
     """The sentences of a batch as one RNN's rows look at them."""
 
-    comparison: Comparison
+    comparison: KeyComparison
     keys: tuple[Tensor, ...]  # 1 S H each
     shown: tuple[Tensor, ...]  # S X each   what a place shows to a row that looks at nothing else
 
@@ -48,7 +48,7 @@ class RowSource:
             if not count:
                 continue
             scores = hidden.new_zeros(count, len(shown))  # k S
-            at_once = max(1, CACHED // keys.numel())
+            at_once = max(1, COMPARED_AT_ONCE // keys.numel())
             for first in range(0, count, at_once):
                 last = min(first + at_once, count)
                 self.comparison.add_scores(keys, queries[begin + first : begin + last], scores[first:last].view(-1))

@@ -113,7 +113,7 @@ def test_rows_of_a_search_see_what_the_definition_gives(
     shown = [random(length, 4) for length in lengths]
     hidden = [scale * random(count, SIZE) - away for count in counts]
     with pytest.MonkeyPatch.context() as patch, torch.no_grad():
-        patch.setattr(search, "CACHED", at_once)
+        patch.setattr(search, "COMPARED_AT_ONCE", at_once)
         found = rows_of(attention, keys, shown).look(torch.cat(hidden), counts)
         expected = [by_definition(attention, *each) for each in zip(hidden, keys, shown, strict=True)]
     torch.testing.assert_close(found, torch.cat(expected), rtol=1e-9, atol=1e-9)
