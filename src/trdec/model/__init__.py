@@ -1,5 +1,5 @@
 """The network (paper, section 3): encoder, attention, the two decoders and the masked softmax.
 
 Axes: B sentences, R rows (hypotheses, grouped by sentence), S source, T steps, A actions, Y symbols,
-E embedding, H hidden, C context, F features, N packed places (see `packing`), W steps of the word RNN.
+E embedding, H hidden, C context, F features.
 """
