@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from trdec.errors import TreeFormatError, UnknownRuleError
+from trdec.errors import TreeFormatError
 from trdec.files import Line
 from trdec.trees.preterminals import insert
 from trdec.trees.tree import PRE, Nonterminal, preorder
@@ -83,14 +83,6 @@ class Grammar:
     def expanding(self, label: str) -> tuple[Rule, ...]:
         """The rules whose left-hand side is the label, in the grammar's order."""
         return self._by_lhs.get(label, ())
-
-    def require(self, rule: Rule) -> None:
-        """Raise UnknownRuleError unless the rule is in the grammar."""
-        if rule not in self.counts:
-            raise UnknownRuleError(
-                f"{rule} is not in the grammar ({len(self)} rules). Extract the grammar from data that covers "
-                "this tree, or leave such sentences out."
-            )
 
     def __contains__(self, rule: Rule) -> bool:
         return rule in self.counts
