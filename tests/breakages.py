@@ -138,19 +138,19 @@ BREAKAGES = [
         "model/fast/attention.py",
         "compared.addcmul_(compared, compared, value=-1)",
         "compared.addcmul_(compared, compared, value=-2)",
-        "tests/unit/model/fast/test_attention.py",
+        "tests/unit/model/fast/test_fast_attention.py",
     ),
     Breakage(
         "model/fast/attention.py",
         "scores = self.bias.index_select(0, numbers)",
         "scores = self.bias.index_select(0, numbers).zero_()",
-        "tests/unit/model/fast/test_attention.py",
+        "tests/unit/model/fast/test_fast_attention.py",
     ),
     Breakage(
         "model/fast/source.py",
         "self.padded.index_add_(0,",
         "self.padded.index_copy_(0,",
-        "tests/unit/model/fast/test_attention.py",
+        "tests/unit/model/fast/test_fast_attention.py",
     ),
     Breakage(
         "model/fast/search.py",
