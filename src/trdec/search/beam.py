@@ -108,7 +108,7 @@ class BeamSettings:
     def __post_init__(self) -> None:
         if self.beam_size < 1 or not 1 <= self.n_best <= self.beam_size:
             raise UsageError(
-                "expected a beam of at least 1, and at least 1 but no more results than the beam is wide, found "
+                "expected a beam_size of at least 1 and an n_best from 1 to beam_size, found "
                 f"beam_size {self.beam_size} and n_best {self.n_best}."
             )
 

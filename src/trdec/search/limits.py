@@ -58,7 +58,7 @@ class LengthLimits:
     def __post_init__(self) -> None:
         if not (0 <= self.min_ratio < math.inf and 0 <= self.max_ratio < math.inf and 0 <= self.max_extra < NO_LIMIT):
             raise UsageError(
-                "expected length ratios of 0 or more, found "
+                "expected finite length limits of 0 or more, found "
                 f"min_ratio {self.min_ratio}, max_ratio {self.max_ratio}, max_extra {self.max_extra}."
             )
         if self.min_ratio > self.max_ratio:

@@ -208,7 +208,7 @@ def test_what_would_lose_a_file_or_mean_nothing_is_refused(model: Path, tmp_path
     result = run(translate_command, model, "--top-k", 3, stdin="x\n")
     assert "--temperature, --top-k and --top-p say how to sample. Add --sample." in result.stderr
     for option in ("--max-ratio", "--min-ratio"):
-        assert "expected length ratios" in run(translate_command, model, option, "inf", stdin="x\n").stderr
+        assert "expected finite length limits" in run(translate_command, model, option, "inf", stdin="x\n").stderr
     assert (
         "expected a length power of 0 or more"
         in run(translate_command, model, "--length-power", "inf", stdin="x\n").stderr
