@@ -1,7 +1,7 @@
 """What the parts of a network expect of each other.
 
 An encoder turns a batch of sources into an `Encoding`. A decoder prepares a `Memory` from it once, starts in a
-`DecoderState`, and steps: each step gives the features of the next action. Search sees the whole network as a
+`DecoderState`, and steps: each step gives the features of the next action. Search uses the whole network as a
 `SearchModel`.
 """
 

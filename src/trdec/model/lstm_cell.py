@@ -13,7 +13,7 @@ class LSTMCell(nn.Module):
         i, f, o = sigmoid(W x + U h + b),  g = tanh(W x + U h + b)
         c' = f c + i g,  h' = o tanh(c')
 
-    Each part has a matrix of its own, since W [x1; x2] = W1 x1 + W2 x2 and some parts are projected less often than
+    Each part has its own matrix, since W [x1; x2] = W1 x1 + W2 x2 and some parts are projected less often than
     the LSTM steps. The rows of the weights hold the gates in the order i, f, o, g, so that one sigmoid covers three
     of them.
     """

@@ -125,9 +125,9 @@ class Bounds:
     def too_short(self, effects: Effects, used: Tensor, needs_below: Tensor) -> Tensor | None:
         """R A: the actions after which no word could follow although a measure is still too small; None if none are."""
         low = self.low.repeat_interleave(len(used) // len(self.low), dim=0)  # R M
-        wanting = (used < low).any(dim=0)  # M
-        if not bool(wanting.any()):
+        unmet = (used < low).any(dim=0)  # M
+        if not bool(unmet.any()):
             return None
         closing = effects.needs_after[:, STEPS] + needs_below[:, STEPS, None] <= effects.closed  # R A
-        reached = (used + needs_below)[:, None, wanting] + (effects.gains + effects.needs_after)[:, wanting]  # R A m
-        return closing & (reached < low[:, None, wanting]).any(dim=2)  # R A
+        reached = (used + needs_below)[:, None, unmet] + (effects.gains + effects.needs_after)[:, unmet]  # R A m
+        return closing & (reached < low[:, None, unmet]).any(dim=2)  # R A
