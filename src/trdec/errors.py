@@ -1,7 +1,7 @@
 """Every exception that trdec raises for something its user can fix.
 
     TrdecError
-    ├── UsageError              arguments that do not go together
+    ├── UsageError              arguments that are invalid or do not go together
     ├── FileError               a file cannot be read or written
     │   └── EncodingError       a line is not UTF-8
     ├── TextFormatError         a line of text is empty or does not match its parallel file
@@ -10,18 +10,18 @@
     │   └── MisalignedTreeError a tree whose leaves are not the sentence's words
     ├── TreeShapeError          a tree of a shape that an operation cannot handle
     ├── SubwordError            a subword model that cannot be loaded or trained
-    ├── AnnotationError         a parser that is missing, or a parse that cannot be resumed
+    ├── AnnotationError         a parser that is missing, or parsing that cannot be resumed
     ├── DownloadError           a corpus that cannot be downloaded, or is not the expected one
     ├── UnknownRuleError        a tree needs a rule the grammar does not have
-    ├── UnknownActionError      an action or its id is not in the table
+    ├── UnknownActionError      an action or its number is not in the table
     ├── NoExamplesError         a corpus with no usable examples
-    ├── StoredDataError         prepared data or a codec that is missing, damaged or of another version
+    ├── StoredDataError         prepared data or a codec that is missing, damaged or from another version
     ├── WorkerError             a worker process that died
-    ├── ConfigError             a configuration that cannot be used, or is not the one a model was begun with
-    ├── CheckpointError         a checkpoint or a file of weights that is damaged or foreign
+    ├── ConfigError             a configuration that cannot be used, or differs from the one training started with
+    ├── CheckpointError         a checkpoint or a file of weights that is damaged or another model's
     ├── TrainingError           training that cannot continue
     │   └── TrainingInterrupted training stopped by a signal, which can be resumed
-    ├── ModelError              a model directory that is missing, incomplete, damaged or of another version
+    ├── ModelError              a model directory that is missing, incomplete, damaged or from another version
     ├── SearchError             a sentence with no derivation that meets the demands
     └── IllegalActionError      an action that the open symbol does not allow
 
@@ -38,7 +38,7 @@ class TrdecError(Exception):
 
 
 class UsageError(TrdecError):
-    """Arguments that do not go together."""
+    """Arguments that are invalid or do not go together."""
 
 
 class FileError(TrdecError):
@@ -74,7 +74,7 @@ class SubwordError(TrdecError):
 
 
 class AnnotationError(TrdecError):
-    """A parser or its model that is missing, or a parse that cannot be resumed."""
+    """A parser or its model that is missing, or parsing that cannot be resumed."""
 
 
 class DownloadError(TrdecError):
@@ -94,7 +94,7 @@ class NoExamplesError(TrdecError):
 
 
 class StoredDataError(TrdecError):
-    """Prepared data or a codec that is missing, damaged or of another version."""
+    """Prepared data or a codec that is missing, damaged or from another version."""
 
 
 class WorkerError(TrdecError):
@@ -102,11 +102,11 @@ class WorkerError(TrdecError):
 
 
 class ConfigError(TrdecError):
-    """A configuration that cannot be used, or is not the one a model was begun with."""
+    """A configuration that cannot be used, or differs from the one that training started with."""
 
 
 class CheckpointError(TrdecError):
-    """A checkpoint, or a file of weights, that is damaged or foreign."""
+    """A checkpoint or a file of weights that is damaged or another model's."""
 
 
 class TrainingError(TrdecError):
@@ -122,7 +122,7 @@ class TrainingInterrupted(TrainingError):
 
 
 class ModelError(TrdecError):
-    """A model directory that is missing, incomplete, damaged or of another version."""
+    """A model directory that is missing, incomplete, damaged or from another version."""
 
 
 class SearchError(TrdecError):
@@ -131,7 +131,7 @@ class SearchError(TrdecError):
     def __init__(self, number: int) -> None:
         super().__init__(
             f"line {number + 1}: no translation meets the demands. Allow more actions (`max_ratio`, `max_extra`), or "
-            "demand other words or none."
+            "demand something else."
         )
 
 

@@ -33,18 +33,18 @@ _WORD_KINDS = ("word", "eop")
 
 
 class Decoded(NamedTuple):
-    """What a row of actions writes."""
+    """What a sequence of actions writes."""
 
     tree: Nonterminal
     """The tree over whole words."""
     pieces: Nonterminal
-    """The same tree over pieces, as the actions wrote it."""
+    """The same tree over pieces, as the actions write it."""
     text: str
     """The words as a line of text."""
 
 
 class Codec:
-    """Source text as piece numbers, target trees as steps, actions as trees and text again."""
+    """Turns source text into piece numbers, target trees into steps, and actions back into trees and text."""
 
     def __init__(self, system: System, source_side: Side, target_side: Side, target: Target[Any]) -> None:
         self.system = system
@@ -59,7 +59,7 @@ class Codec:
         self.unknown_action = self.table.number(EmitWord(UNKNOWN))
 
     def encode_source(self, text: str) -> NDArray[np.int32]:
-        """The numbers of the text's pieces and of the end; 0 is a piece the model does not know."""
+        """The numbers of the text's pieces and of the end; 0 stands for unknown pieces."""
         return self.encode_source_words(self.source_side.split(text))
 
     def encode_source_words(self, source_words: Sequence[str]) -> NDArray[np.int32]:
@@ -69,7 +69,7 @@ class Codec:
         return np.array([*(number(piece, 0) for piece in pieces), self.source_end], dtype=np.int32)  # S
 
     def encode_target(self, tree: Nonterminal) -> NDArray[np.int32]:
-        """The steps that write the tree (as the system's transforms left it): action, symbol and parent per row."""
+        """The steps that write the tree, after the system's transforms: action, symbol and parent per row."""
         pieces = segment(tree, self.target_side.subwords.split)
         steps = replay(self.target, self.target.linearise(pieces))
         return self.table.numbers(steps)  # T 3
@@ -88,7 +88,7 @@ class Codec:
         return Decoded(tree, pieces, self.target_side.join(words(tree)))
 
     def inventory(self) -> Inventory:
-        """What a network needs to know of the target."""
+        """What a network needs to know about the source and the target."""
         import torch
 
         from trdec.data.batch import Inventory
@@ -116,12 +116,12 @@ class Codec:
             "source_language": self.source_side.language,
             "target_language": self.target_side.language,
         }
-        # Last, so that a directory with a description is whole.
+        # Last, so that a directory with a description is complete.
         write_description(directory / CODEC_DESCRIPTION, CODEC_FORMAT, CODEC_VERSION, description)
 
     @classmethod
     def load(cls, directory: Path | str) -> Codec:
-        """The codec in a directory."""
+        """The codec that `save` wrote to a directory."""
         directory = Path(directory)
         found = read_description(directory / CODEC_DESCRIPTION, CODEC_FORMAT, 1, CODEC_VERSION)
         try:
@@ -146,7 +146,7 @@ class Codec:
 
 
 def _system_of(description: dict[str, Any]) -> System:
-    """The system of a codec; the first version held its name, further transforms and, perhaps, other trees."""
+    """The system of a codec; version 1 held its name, further transforms and sometimes other trees."""
     if description["version"] == 1:
         return system_of_version_1(description["system"], description["transforms"], description.get("trees", ()))
     return System.model_validate(description["system"])

@@ -1,4 +1,4 @@
-"""Attention over the encoder's states: which source places a hidden state looks at."""
+"""Attention over the encoder's states: which source places a hidden state attends to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Attention(Protocol):
     """How a hidden state scores the places of the source."""
 
     def keys(self, states: Tensor) -> Tensor:
-        """The encoder's states ... C as they are compared: ... H."""
+        """The keys ... H that hidden states are compared with, given the encoder's states ... C."""
 
     def score(self, hidden: Tensor, keys: Tensor) -> Tensor:
         """The scores B K S of hidden states B K H for keys B S H."""
@@ -62,7 +62,7 @@ def attend(attention: Attention, hidden: Tensor, keys: Tensor, encoding: Encodin
 
         a = softmax over j of score(s, h[j]),  c = sum over j of a[j] h[j]
 
-    All rows of a sentence look at it together.
+    All rows of a sentence attend to it together.
     """
     grouped = hidden.view(len(keys), -1, hidden.shape[-1])  # B K H
     scores = attention.score(grouped, keys).masked_fill(encoding.padding.unsqueeze(1), -torch.inf)  # B K S

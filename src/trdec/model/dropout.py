@@ -1,4 +1,4 @@
-"""Dropout masks, sampled once a batch, so that stepping and the whole-sequence recurrence can share them."""
+"""Dropout masks, sampled once per batch so that stepping and the whole-sequence recurrence can share them."""
 
 from __future__ import annotations
 

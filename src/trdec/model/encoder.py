@@ -28,14 +28,14 @@ class LSTMEncoder(nn.Module):
         self.backwards = nn.ModuleList(LSTMCell({"below": size}, hidden) for size in sizes)
 
     def forward(self, source: SourceBatch) -> Encoding:
-        """The states of all places; the summary is the last layer's final state in each direction."""
+        """The states of all places; the summary is the final state of the last layer in each direction."""
         packing = Packing(source.lengths)
         last_steps = source.lengths[packing.sequences] - 1  # N
         # The backward direction reads place j of a sentence of n pieces at its step n - 1 - j.
         mirrored = packing.place(packing.rows, last_steps - packing.steps)  # N
         mask = self._sample_mask((packing.size, self.embedding.embedding_dim), self.dropout.embeddings)  # N E
         [(embedded, token_rows)] = embed_tokens(self.embedding.weight, [(packing.pack(source.pieces), mask)])  # M E, N
-        states: Tensor | None = None  # N C   the layer below's
+        states: Tensor | None = None  # N C   of the layer below
         for forwards, backwards in zip(self.forwards, self.backwards, strict=True):
             outputs, finals = [], []
             for cell, places in ((forwards, None), (backwards, mirrored)):

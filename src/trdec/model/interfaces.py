@@ -1,7 +1,7 @@
 """What the parts of a network expect of each other.
 
 An encoder turns a batch of sources into an `Encoding`. A decoder prepares a `Memory` from it once, starts in a
-`DecoderState`, and steps: each step gives the features of the next action. Search sees the whole network as a
+`DecoderState`, and steps: each step gives the features of the next action. Search uses the whole network as a
 `SearchModel`.
 """
 
@@ -21,7 +21,7 @@ from trdec.model.dropout import NO_DROPOUT, DecoderDropout
 
 @dataclass(frozen=True)
 class Summary:
-    """A whole source in two vectors: the final states of an encoder that has some."""
+    """A whole source in two vectors: the final states of an encoder that has such states."""
 
     hidden: Tensor  # B C
     cell: Tensor  # B C
@@ -46,7 +46,7 @@ class Encoding:
         return self.states.flatten(0, 1).index_select(0, self._places)
 
     def unpack(self, packed: Tensor) -> Tensor:
-        """What was made of the packed states, sum(S) X, where they stand, zero at padding: B S X."""
+        """B S X: vectors sum(S) X computed from the packed states, each at its place, zero at padding."""
         flat = packed.new_zeros(self.padding.numel(), packed.shape[1])  # B*S X
         return flat.index_copy(0, self._places, packed).view(*self.padding.shape, -1)
 
@@ -65,32 +65,32 @@ class Encoder(Protocol):
 
     @property
     def output_size(self) -> int:
-        """C: the size of the states it gives."""
+        """C: the size of its states."""
 
     def __call__(self, source: SourceBatch) -> Encoding:
         """The encoding of a batch of sources."""
 
 
 class Memory(Protocol):
-    """What a decoder looks at while it writes: the encoded sources as it prepared them."""
+    """What a decoder attends to while it writes: the encoded sources, as it prepared them."""
 
     def select(self, sentences: Tensor) -> Self:
         """These sentences in this order."""
 
 
 class ModelState(Protocol):
-    """Where the rows of a search stand after a step."""
+    """The state of the rows of a search after a step."""
 
     def select(self, rows: Tensor) -> Self:
         """These rows in this order."""
 
 
 class DecoderState(ModelState, Protocol):
-    """Where the rows of a batch or of a search stand after a step of a decoder's definition."""
+    """The state of the rows of a batch or a search after a decoder's `step`."""
 
     @property
     def attention(self) -> Mapping[str, Tensor]:
-        """R S by the name of an RNN: what its latest step looked at, zero in rows where it did not run."""
+        """R S by the name of an RNN: its attention weights at the latest step, zero in rows where it did not run."""
 
 
 AnyMemory = TypeVar("AnyMemory", bound=Memory)
@@ -98,21 +98,21 @@ AnyState = TypeVar("AnyState", bound=DecoderState)
 
 
 class Decoder(Protocol[AnyMemory, AnyState]):
-    """Turns what was written so far into the features of the next action.
+    """Turns what has been written so far into the features of the next action.
 
     Built from the model's configuration, the target's inventory and the size of the encoder's states.
     """
 
     @property
     def feature_size(self) -> int:
-        """F."""
+        """F: the size of the features."""
 
     @property
     def embedding(self) -> nn.Embedding:
         """The vectors of all actions, and one more that stands for no action yet."""
 
     def prepare(self, encoding: Encoding) -> AnyMemory:
-        """What all steps share of the source."""
+        """The memory of the source that all steps share."""
 
     def start(self, memory: AnyMemory) -> AnyState:
         """The state before the first step, one row per sentence."""
@@ -122,26 +122,25 @@ class Decoder(Protocol[AnyMemory, AnyState]):
         state: AnyState,
         memory: AnyMemory,
         previous: Tensor,  # R   the action just taken; the number of actions = none yet
-        symbols: Tensor,  # R   what is open
+        symbols: Tensor,  # R   the open symbol
         parents: Tensor,  # R   1 + the step whose rule opened it; 0 = none
         dropout: DecoderDropout = NO_DROPOUT,
     ) -> tuple[Tensor, AnyState]:
         """Features R F of the next action, and the state after it.
 
-        There may be several rows for each sentence of the memory, as many for each; those of a sentence stand
-        together.
+        The memory's sentences may have several rows each, all equally many; the rows of a sentence are adjacent.
         """
 
     def sample_dropout(self, batch: Batch) -> DecoderDropout:
-        """What to drop while training on this batch."""
+        """The dropout masks for training on this batch."""
 
 
 AnyDecoder = Decoder[Any, Any]
-"""A decoder, whatever its memory and its state are."""
+"""A decoder with any kind of memory and state."""
 
 
 class SearchModel(Protocol):
-    """Scores the next action of many hypotheses. Memory and state are its own: search only selects from them."""
+    """Scores the next action of many hypotheses. Memory and state are opaque: search only selects from them."""
 
     @property
     def num_actions(self) -> int:
@@ -156,13 +155,13 @@ class SearchModel(Protocol):
     def step(self, state: Any, memory: Any, previous: Tensor, symbols: Tensor, parents: Tensor) -> tuple[Tensor, Any]:
         """Log-probabilities R A of the next action, exactly -inf where it is illegal, and the state after it.
 
-        The log-probabilities are a new tensor, the caller's to change.
+        The log-probabilities are a new tensor, which the caller may change.
         """
 
 
 @dataclass(frozen=True)
 class DecoderPass:
-    """What a decoder gives for every step of a batch."""
+    """A decoder's output for every step of a batch."""
 
     features: Tensor  # N F   of the steps that are not padding, in the order of `places`
     places: Tensor  # N   where in the batch, B T flattened, each of them is
@@ -180,7 +179,7 @@ class DecoderPass:
 
 
 def step_through(decoder: AnyDecoder, encoding: Encoding, batch: Batch, dropout: DecoderDropout) -> DecoderPass:
-    """The features of all steps by the decoder's definition: how a decoder without a fast form is trained."""
+    """The features of all steps by the decoder's own `step`: how a decoder without a fast form is trained."""
     memory = decoder.prepare(encoding)
     state = decoder.start(memory)
     previous = torch.full_like(batch.source.lengths, decoder.embedding.num_embeddings - 1)  # B

@@ -13,9 +13,9 @@ class LSTMCell(nn.Module):
         i, f, o = sigmoid(W x + U h + b),  g = tanh(W x + U h + b)
         c' = f c + i g,  h' = o tanh(c')
 
-    Each part has its own columns of W as a matrix, since W [x1; x2] = W1 x1 + W2 x2 and some parts need projecting
-    less often than the LSTM steps. Rows of the weights hold the gates in the order i, f, o, g, so that one sigmoid
-    covers three of them.
+    Each part has its own matrix, since W [x1; x2] = W1 x1 + W2 x2 and some parts are projected less often than
+    the LSTM steps. The rows of the weights hold the gates in the order i, f, o, g, so that one sigmoid covers three
+    of them.
     """
 
     def __init__(self, part_sizes: dict[str, int], hidden_size: int) -> None:
@@ -28,7 +28,7 @@ class LSTMCell(nn.Module):
         self.bias = nn.Parameter(torch.empty(4 * hidden_size))
 
     def forward(self, parts: dict[str, Tensor], recurrent: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
-        """The hidden state and the cell, R H each, after input parts R I, a hidden state R H and a cell R H."""
+        """The next hidden state and cell, R H each, given input parts R I, a hidden state R H and a cell R H."""
         gates = functional.linear(recurrent, self.hidden_weight, self.bias)  # R 4H
         for name, weight in self.input_weights.items():
             gates = gates + functional.linear(parts[name], weight)  # R 4H

@@ -1,4 +1,4 @@
-"""What the softmax sees of a decoder."""
+"""The readout: from a decoder's states and contexts to the features that the softmax takes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class PaperReadout(nn.Module):
         return torch.tanh(torch.cat([rule, word], dim=-1))  # R 2H
 
     def projections(self) -> None:
-        """None: the states are the features as they are."""
+        """None: the states are the features, without a projection."""
 
 
 class ProjectedReadout(nn.Module):
     """tanh(V [s; c]) over the states and contexts of all RNNs.
 
-    With two RNNs this is tanh(V [s_tree; c_tree; s_word; c_word]), as the authors' released code has it; with one,
+    With two RNNs this is tanh(V [s_tree; c_tree; s_word; c_word]), as in the authors' released code; with one,
     the readout of Luong et al. (2015).
     """
 
@@ -39,7 +39,7 @@ class ProjectedReadout(nn.Module):
         return torch.tanh(self.projection(torch.cat(states, dim=-1)))  # R E
 
     def projections(self) -> tuple[Tensor, ...]:
-        """V in parts: for each RNN what multiplies its states, F H, and its contexts, F C."""
+        """The parts of V: for each RNN, what multiplies its states, F H, and its contexts, F C."""
         return self.projection.weight.split_with_sizes(self.sizes, dim=1)
 
 

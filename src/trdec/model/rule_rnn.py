@@ -13,7 +13,7 @@ class RuleRNN(nn.Module):
 
         s_tree[t] = LSTM([y[t-1]; c[t-1]; s_tree[p]; s_word], s_tree[t-1])
 
-    y[t-1] embeds the action before, a rule or a subword; p is the step whose rule opened the current node; s_word is
+    y[t-1] embeds the previous action, a rule or a subword; p is the step whose rule opened the current node; s_word is
     the word RNN's state at its most recent step before t.
     """
 

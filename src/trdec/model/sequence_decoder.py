@@ -41,7 +41,7 @@ class SequenceDecoderState:
 
     @property
     def attention(self) -> Mapping[str, Tensor]:
-        """What the latest step looked at."""
+        """The attention weights of the latest step."""
         return {"sequence": self.weights}
 
     def select(self, rows: Tensor) -> SequenceDecoderState:
@@ -94,7 +94,7 @@ class SequenceDecoder(nn.Module):
         return features, SequenceDecoderState(hidden, cell, context, weights)
 
     def sample_dropout(self, batch: Batch) -> DecoderDropout:
-        """The places to drop while training on this batch."""
+        """The dropout masks for training on this batch."""
         num_sentences, num_steps = batch.actions.shape
         weight, rates = self.embedding.weight, self.dropout
         return DecoderDropout(

@@ -11,14 +11,14 @@ from trdec.data.batch import Inventory
 
 
 class ActionSoftmax(nn.Module):
-    """softmax(W features) over the actions that the open symbol allows; nothing else has any probability.
+    """softmax(W features) over the actions that the open symbol allows; all others have probability 0.
 
     "W varies depending on whether a rule or a subword unit is needed" (paper, section 3): the rows of W that belong
-    to the other kind are not even multiplied.
+    to the other kind are never multiplied.
     """
 
     legal: Tensor  # Y A bool
-    block_of: Tensor  # Y   which block of actions a symbol needs
+    block_of: Tensor  # Y   the block of actions that a symbol needs
 
     def __init__(self, inventory: Inventory) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class ActionSoftmax(nn.Module):
         else:
             self.blocks = [[slice(0, num_actions)]]
         self.register_buffer("block_of", inventory.word_symbols.long(), persistent=False)
-        self.masked: list[slice] = []  # of each block, the columns that some symbol forbids
+        self.masked: list[slice] = []  # for each block, a span that covers the columns some symbol forbids
         for number, parts in enumerate(self.blocks):
             ids = torch.cat([torch.arange(part.start, part.stop) for part in parts])  # a
             self.register_buffer(f"ids_{number}", ids, persistent=False)
@@ -45,7 +45,7 @@ class ActionSoftmax(nn.Module):
     def columns(self, weight: Tensor) -> list[Tensor]:
         """The part of a weight A F that each block multiplies, F a."""
         parts = sorted((part.start, part.stop) for block in self.blocks for part in block)
-        pieces = weight.split_with_sizes([stop - start for start, stop in parts])  # not slices: one gradient for all
+        pieces = weight.split_with_sizes([stop - start for start, stop in parts])  # unlike slices: one gradient
         by_start = {start: piece for (start, _), piece in zip(parts, pieces, strict=True)}
         chosen = [[by_start[part.start] for part in block] for block in self.blocks]
         return [(block[0] if len(block) == 1 else torch.cat(block)).t() for block in chosen]
@@ -53,7 +53,7 @@ class ActionSoftmax(nn.Module):
     def _by_block(
         self, columns: list[Tensor], features: Tensor, symbols: Tensor
     ) -> Iterator[tuple[int, Tensor, Tensor]]:
-        """For each block that some rows need: its number, these rows n, and the masked logits n a."""
+        """For each block that some rows need: its number, those rows n, and their masked logits n a."""
         blocks = self.block_of[symbols]  # R
         for number, weight in enumerate(columns):
             rows = (blocks == number).nonzero().squeeze(1)  # n
@@ -82,9 +82,9 @@ class ActionSoftmax(nn.Module):
     def losses(
         self, weight: Tensor, features: Tensor, symbols: Tensor, actions: Tensor, label_smoothing: float
     ) -> tuple[Tensor, Tensor]:
-        """R each: the negative log-probability of given actions, and the same with label smoothing.
+        """R each: the negative log-probability of the given actions, and the same with label smoothing.
 
-        Smoothing mixes in the mean over the actions that are legal there, so illegal ones are left alone.
+        Smoothing mixes in the mean over the actions that are legal there; illegal ones get none of it.
         """
         plain, smoothed, order = [], [], []
         for number, rows, logits in self._by_block(self.columns(weight), features, symbols):
@@ -105,6 +105,6 @@ class ActionSoftmax(nn.Module):
 
 
 def _span(chosen: Tensor) -> slice:
-    """The fewest places side by side that hold all chosen ones, of a bool."""
+    """The shortest slice that covers every true place of `chosen`, a bool."""
     places = chosen.nonzero().squeeze(1).tolist()
     return slice(places[0], places[-1] + 1) if places else slice(0, 0)

@@ -1,4 +1,4 @@
-"""How an RNN of the decoder starts from the encoder's end."""
+"""How the decoder's RNNs start from the encoder's final state."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trdec.model.interfaces import Encoding, Summary
 
 
 class Bridge(nn.Module):
-    """c = W z + b,  s = tanh(c), where z is the encoder's final cell, as the authors' released code has it."""
+    """c = W z + b,  s = tanh(c), where z is the encoder's final cell, as in the authors' released code."""
 
     def __init__(self, hidden_size: int, context_size: int) -> None:
         super().__init__()
@@ -22,14 +22,14 @@ class Bridge(nn.Module):
 
 
 class LastState(nn.Module):
-    """The encoder's last hidden state and cell (paper, section 2): of the two directions, the mean."""
+    """The encoder's last hidden state and cell (paper, section 2), averaged over the two directions."""
 
     def __init__(self, hidden_size: int, context_size: int) -> None:
         super().__init__()
         if context_size % hidden_size:
             raise ValueError(
-                f"start: last_state needs encoder states that are a multiple of hidden_size, {hidden_size}; "
-                f"this encoder's have {context_size}. Choose start: bridge."
+                f"start: last_state needs encoder states whose size is a multiple of hidden_size, {hidden_size}; "
+                f"this encoder's states have size {context_size}. Choose start: bridge."
             )
         self.directions = (-1, context_size // hidden_size, hidden_size)
 
@@ -40,7 +40,7 @@ class LastState(nn.Module):
 
 
 def summary_of(encoding: Encoding) -> Summary:
-    """The encoder's summary of the source; where it gives none, the mean of its states stands for both vectors."""
+    """The encoder's summary of the source; where it gives none, both vectors are the mean of its states."""
     if encoding.summary is not None:
         return encoding.summary
     mean = encoding.states.sum(dim=1) / encoding.lengths.unsqueeze(1)  # B C

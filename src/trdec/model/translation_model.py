@@ -26,19 +26,19 @@ MakeEncoder = Callable[[ModelConfiguration, int], Encoder]
 MakeDecoder = Callable[[ModelConfiguration, Inventory, int], AnyDecoder]
 
 ENCODERS: dict[str, MakeEncoder] = {"lstm": LSTMEncoder}
-"""From the configuration and the number of source pieces to an encoder, by the name that systems know it by."""
+"""From the configuration and the number of source pieces to an encoder, by the name that systems use."""
 
 DECODERS: dict[str, MakeDecoder] = {"tree": TreeDecoder, "sequence": SequenceDecoder}
-"""From the configuration, the inventory and the size of the encoder's states to a decoder."""
+"""From the configuration, the inventory and the size of the encoder's states to a decoder, by name."""
 
 
 def encoder_called(name: str) -> MakeEncoder:
-    """The encoder of this name: a row of the table, or a class of your own as `module:Class`."""
+    """The encoder with this name: a row of the table, or your own class as `module:Class`."""
     return ENCODERS[name] if name in ENCODERS else _own_module(name)
 
 
 def decoder_called(name: str) -> MakeDecoder:
-    """The decoder of this name: a row of the table, or a class of your own as `module:Class`."""
+    """The decoder with this name: a row of the table, or your own class as `module:Class`."""
     return DECODERS[name] if name in DECODERS else _own_module(name)
 
 
@@ -58,10 +58,10 @@ class Loss:
 
 
 class TranslationModel(nn.Module):
-    """log p(action | source, actions before): what training, search and scoring know of the network.
+    """log p(action | source, earlier actions): the network as training, search and scoring use it.
 
-    `encode`, `start` and `step` are its definition. `loss` computes the same for whole batches, `for_search` gives
-    a model that steps fast with the present weights; both take the decoder's fast form, where it has one.
+    `encode`, `start` and `step` are its definition. `loss` computes the same for whole batches, and `for_search`
+    returns a model that steps fast with the present weights; both use the decoder's fast form, if it has one.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class TranslationModel(nn.Module):
         INITIALISATIONS[configuration.initialisation](self, configuration.initialisation_range)
 
     def encode(self, source: SourceBatch) -> Memory:
-        """The sources as the decoder looks at them."""
+        """The memory of the sources that the decoder attends to."""
         memory: Memory = self.decoder.prepare(self.encoder(source))
         return memory
 
@@ -122,7 +122,7 @@ class TranslationModel(nn.Module):
         return Loss(smoothed.sum(), found.unpack(plain))
 
     def attention(self, batch: Batch) -> dict[str, Tensor]:
-        """B T S by RNN: what it looks at when each action of the batch is chosen, zero where it does not run."""
+        """B T S by RNN: its attention weights when each action of the batch is chosen, zero where it does not run."""
         found = self.run(batch)
         return {rnn: found.unpack(weights) for rnn, weights in found.attention.items()}
 
@@ -132,7 +132,7 @@ class TranslationModel(nn.Module):
         return self if fast is None else fast.for_search(self.encoder, self.softmax, self.output_matrix())
 
     def output_matrix(self) -> Tensor:
-        """W of the softmax, A F."""
+        """A F: the softmax's W."""
         if self.output_weight is None:
             return self.decoder.embedding.weight[: self.num_actions]
         return self.output_weight
@@ -145,7 +145,7 @@ def uniform(model: nn.Module, bound: float) -> None:
 
 
 def xavier(model: nn.Module, bound: float) -> None:  # noqa: ARG001
-    """Draw matrices after Glorot and Bengio (2010), vectors that multiply like a matrix of one row; biases zero."""
+    """Draw matrices as Glorot and Bengio (2010) do, other vectors like matrices of one row; set biases to zero."""
     for name, parameter in model.named_parameters():
         if parameter.dim() > 1:
             nn.init.xavier_uniform_(parameter)

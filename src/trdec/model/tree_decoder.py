@@ -34,7 +34,7 @@ class TreeMemory:
 
 @dataclass(frozen=True)
 class TreeDecoderState:
-    """Both RNNs after a step, and the states of all steps so far, which are parents of what is still open."""
+    """Both RNNs after a step, and the rule states of all steps so far, which may be parents of what is still open."""
 
     rule: Tensor  # R H   s_tree
     rule_cell: Tensor  # R H
@@ -50,7 +50,7 @@ class TreeDecoderState:
 
     @property
     def attention(self) -> Mapping[str, Tensor]:
-        """What each RNN looked at in the latest step."""
+        """The attention weights of each RNN at the latest step."""
         return {"rule": self.rule_attention, "word": self.word_attention * self.writing.unsqueeze(1)}
 
     def select(self, rows: Tensor) -> TreeDecoderState:
@@ -113,8 +113,8 @@ class TreeDecoder(nn.Module):
     ) -> tuple[Tensor, TreeDecoderState]:
         """Features R F of the next action, and the state after it.
 
-        Both RNNs see only what came before: the rule RNN takes the word state of an earlier step, the word RNN the
-        rule state of its parent.
+        Both RNNs depend only on earlier steps: the rule RNN takes the word state of an earlier step, the word RNN
+        the rule state of its parent.
         """
         parent = state.rule_states[torch.arange(len(parents), device=parents.device), parents]  # R H
         last_word = torch.where(state.writing, previous, state.last_word)  # R
@@ -147,7 +147,7 @@ class TreeDecoder(nn.Module):
             state.word_cell,
         )  # R H
         word_context, word_attention = attend(self.word_rnn.attention, word, memory.word_keys, memory.encoding)
-        # The word RNN is invoked only where a phrase is open; in other rows it stays as it was.
+        # The word RNN is invoked only where a phrase is open; in other rows its state stays as it was.
         writing = after.writing.unsqueeze(1)  # R 1
         after = replace(
             after,
@@ -160,7 +160,7 @@ class TreeDecoder(nn.Module):
         return drop(features, dropout.features), after
 
     def sample_dropout(self, batch: Batch) -> DecoderDropout:
-        """The places to drop while training on this batch."""
+        """The dropout masks for training on this batch."""
         num_sentences, num_steps = batch.actions.shape
         weight, rates = self.embedding.weight, self.dropout
         embeddings = (num_sentences, num_steps, weight.shape[1])

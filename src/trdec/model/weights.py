@@ -1,4 +1,4 @@
-"""Weights as safetensors files: written all or nothing, checked on reading."""
+"""Weights as safetensors files, written atomically and checked when read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trdec.files import checksum, replacing_file
 
 
 class HasWeights(Protocol):
-    """A network, as far as its weights go."""
+    """Anything with weights: the part of `nn.Module` that loading and saving need."""
 
     def state_dict(self) -> dict[str, Any]:
         """Every weight by name."""
@@ -26,7 +26,7 @@ class HasWeights(Protocol):
 
 
 def weights_of(model: HasWeights) -> dict[str, Tensor]:
-    """The model's weights by name; tied weights, which have two names, under the first."""
+    """The model's weights by name; a tied weight, which has two names, appears under the first."""
     seen: set[tuple[int, tuple[int, ...]]] = set()
     weights: dict[str, Tensor] = {}
     for name, tensor in model.state_dict().items():
@@ -38,10 +38,10 @@ def weights_of(model: HasWeights) -> dict[str, Tensor]:
 
 
 def set_weights(model: HasWeights, weights: Mapping[str, Tensor], name: Path | str) -> None:
-    """Give the model these weights; names and shapes must be exactly the model's."""
+    """Give the model these weights; names and shapes must match the model's exactly."""
     own = weights_of(model)
     if missing := sorted(set(own) - set(weights)):
-        raise CheckpointError(f"{name}: the model's {missing[0]!r} is missing: these are another model's weights.")
+        raise CheckpointError(f"{name}: {missing[0]!r} is missing: these are another model's weights.")
     if foreign := sorted(set(weights) - set(own)):
         raise CheckpointError(f"{name}: the model has no {foreign[0]!r}: these are another model's weights.")
     for key, tensor in own.items():
@@ -67,7 +67,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
 
 
 def read_tensors(path: Path, digest: str | None = None) -> dict[str, Tensor]:
-    """The tensors of a file, which must have the given checksum, if any."""
+    """The tensors in a file; if a checksum is given, the file must have it."""
     if digest is not None:
         check_file(path, digest)
     try:
@@ -79,7 +79,7 @@ def read_tensors(path: Path, digest: str | None = None) -> dict[str, Tensor]:
 
 
 def check_file(path: Path, digest: str) -> None:
-    """Refuse a file that does not have the given checksum."""
+    """Raise CheckpointError if the file does not have the given checksum."""
     try:
         found = checksum(path)
     except FileError as error:

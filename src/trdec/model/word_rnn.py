@@ -13,7 +13,7 @@ class WordRNN(nn.Module):
 
         s_word[t] = LSTM([s_tree[p]; w[t-1]; c[t-1]], s_word[t-1])
 
-    p is the step whose rule opened the phrase being written; t - 1 is the word RNN's own step before.
+    p is the step whose rule opened the phrase being written; t - 1 is the word RNN's own previous step.
     """
 
     def __init__(self, embedding_size: int, hidden_size: int, context_size: int, attention: str) -> None:

@@ -1,5 +1,5 @@
 """Search over derivations: one beam search, and sampling, for every system.
 
-Axes: B sentences, R rows (hypotheses, those of a sentence together), K hypotheses of a sentence, A actions,
+Axes: B sentences, R rows (hypotheses, grouped by sentence), K hypotheses of a sentence, A actions,
 Y symbols, M measures (see `frontiers`), T steps, S source.
 """

@@ -1,4 +1,4 @@
-"""A derivation that search found, and the trail that leads back along it."""
+"""Beam search over derivations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from trdec.search.state import Constraint, SearchState
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """A whole derivation, EOS last, as the numbers of its actions."""
+    """A complete derivation, EOS last, as action numbers."""
 
     actions: tuple[int, ...]
     action_log_probs: tuple[float, ...]
@@ -29,17 +29,17 @@ class Hypothesis:
     score: float
     """What it was ranked by: the log-probability normalised by length."""
     truncated: bool
-    """Whether the greatest length kept it from an action that the model found most probable."""
+    """Whether the length limit ruled out an action that the model found most probable."""
 
 
 class Trail:
-    """For each step and row, the action taken and the row it came from: hypotheses share their beginnings."""
+    """For each step and row, the action taken and the row it came from; hypotheses share their prefixes."""
 
     def __init__(self) -> None:
         self._steps: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
 
     def append(self, origins: Tensor, actions: Tensor, log_probs: Tensor) -> None:
-        """One step: where each row came from, its action and that action's log-probability."""
+        """Add a step: the row each row came from, its action and that action's log-probability."""
         self._steps.append((origins.cpu().numpy(), actions.cpu().numpy(), log_probs.cpu().numpy()))
 
     def back(self, row: int) -> tuple[list[int], list[float]]:
@@ -47,7 +47,7 @@ class Trail:
         return self.back_from(len(self._steps), row)
 
     def back_from(self, steps: int, row: int) -> tuple[list[int], list[float]]:
-        """The actions that lead to what was this row after so many steps."""
+        """The actions that lead to the row with this index after `steps` steps, and their log-probabilities."""
         actions: list[int] = []
         log_probs: list[float] = []
         for origins, taken, scores in reversed(self._steps[:steps]):
@@ -61,7 +61,7 @@ class Trail:
 
 
 GROUP = 16
-"""Actions of which only the best is looked at first."""
+"""The size of a group of actions, of which only the best is considered at first."""
 
 
 def best_continuations(
@@ -72,11 +72,11 @@ def best_continuations(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """B K each: the greatest sums of total and log-probability among a sentence's rows, their rows and actions.
 
-    Actions stand in groups. The best K lie in the K groups whose greatest are greatest, so only these are searched.
+    Actions are divided into groups. The best K lie in the K groups with the greatest maxima: only these are searched.
     """
     num_rows, num_actions = log_probs.shape
     num_groups = -(-num_actions // GROUP)
-    # Group g holds the actions g, g + G, g + 2 G and so on; the last few groups have one less.
+    # Group g holds the actions g, g + G, g + 2 G and so on; the last few groups have one fewer.
     whole = num_actions // num_groups * num_groups
     greatest = log_probs[:, :whole].view(num_rows, -1, num_groups).amax(dim=1)  # R G
     rest = num_actions - whole
@@ -108,14 +108,14 @@ class BeamSettings:
     def __post_init__(self) -> None:
         if self.beam_size < 1 or not 1 <= self.n_best <= self.beam_size:
             raise UsageError(
-                "expected a beam of at least 1 and as many results as the beam is wide at most, found "
+                "expected a beam_size of at least 1 and an n_best from 1 to beam_size, found "
                 f"beam_size {self.beam_size} and n_best {self.n_best}."
             )
 
 
 @dataclass(frozen=True, slots=True)
 class _Finished:
-    """A derivation that ended: after `steps` actions it was `row`, then EOS came."""
+    """A derivation that ended: it was `row` after `steps` actions, and EOS came next."""
 
     score: float
     log_prob: float
@@ -135,11 +135,11 @@ def beam_search(
     constraints: Sequence[Constraint] = (),
     numbers: Sequence[int] | None = None,
 ) -> list[list[Hypothesis]]:
-    """For each sentence the `n_best` derivations of best score that were found, best first.
+    """For each sentence, the `n_best` highest-scoring derivations found, best first.
 
-    The beam of a sentence is `beam_size` places. At each step the best continuations of all its hypotheses,
-    by log-probability, take the places; one that ends keeps its place for good, and the rest goes on in fewer.
-    A beam of 1 is greedy search. `numbers` are the sentences' numbers, for messages.
+    The beam of a sentence has `beam_size` places. At each step they go to the best continuations of all its
+    hypotheses, by log-probability. A hypothesis that ends keeps its place, so the others continue in fewer places.
+    A beam of 1 is greedy search. `numbers` are the sentences' numbers, for error messages.
     """
     bounds = settings.limits.bounds(source.lengths, effects)
     state = SearchState.start(model, effects, source, bounds, constraints)
@@ -178,7 +178,7 @@ def beam_search(
 
 
 def _best(totals: Tensor, log_probs: Tensor, free: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """B K each: row and action of the best continuations, best first, and whether there is such a one and a place."""
+    """B K each: row and action of the best continuations, best first, and whether each exists and has a place."""
     count = min(int(free.max()), log_probs.numel() // len(free))
     best, rows, actions = best_continuations(totals.to(log_probs.dtype), log_probs, len(free), count)  # B K
     valid = best.isfinite() & (torch.arange(count, device=free.device) < free.unsqueeze(1))  # B K
@@ -186,7 +186,7 @@ def _best(totals: Tensor, log_probs: Tensor, free: Tensor) -> tuple[Tensor, Tens
 
 
 def _ends(state: SearchState, origins: Tensor, actions: Tensor) -> Tensor:
-    """B K: whether the derivation is whole after the action."""
+    """B K: whether the derivation is complete after the action."""
     needs = state.frontiers.needs_below[origins, STEPS] + state.effects.needs_after[actions, STEPS]
     return needs == 0
 
@@ -202,7 +202,7 @@ def _collect(
     totals: Tensor,
     taken: Tensor,
 ) -> None:
-    """Add the derivations that end to those finished."""
+    """Add the derivations that end here to `finished`."""
     for place, column in ends.nonzero().tolist():
         row, action = int(origins[place, column]), int(actions[place, column])
         log_prob = float(totals[place, column])
@@ -213,7 +213,7 @@ def _collect(
 
 
 def _decided(state: SearchState, settings: BeamSettings, finished: list[list[_Finished]], totals: Tensor) -> Tensor:
-    """B: whether no live hypothesis can come before the `n_best` found already."""
+    """B: whether no live hypothesis can outrank the `n_best` already found."""
     worst = [
         sorted((found.score for found in finished[number]), reverse=True)[settings.n_best - 1]
         if len(finished[number]) >= settings.n_best
@@ -231,7 +231,7 @@ def _require_results(state: SearchState, finished: list[list[_Finished]], done: 
 
 
 def _n_best(trail: Trail, candidates: list[_Finished], count: int) -> list[Hypothesis]:
-    """The best, of equals the first to end."""
+    """The best candidates, best first; of equals, the one that ended first comes first."""
     hypotheses = []
     for found in sorted(candidates, key=lambda candidate: -candidate.score)[:count]:
         actions, log_probs = trail.back_from(found.steps, found.row)

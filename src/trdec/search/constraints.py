@@ -1,4 +1,4 @@
-"""What a translation can be asked to be: a beginning, a tree, a number of words. All exactly, by masking."""
+"""Constraints on a translation: its prefix, its tree, its number of words. All hold exactly, by masking."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from trdec.trees.transforms import WORD_START
 from trdec.trees.tree import PRE
 
 ANY = -1
-"""Where nothing is required."""
+"""Padding: nothing is required here."""
 
 
 @dataclass(frozen=True)
 class Prefix:
-    """Each sentence's first pieces are given; whatever is not a piece (a rule, a mark) stays free between words.
+    """Each sentence's first pieces are given; anything that is not a piece (a rule, a mark) remains free between words.
 
-    The piece after the prefix begins a new word, so that the last given word is not continued.
+    The piece after the prefix begins a new word, so the last given word is not continued.
     """
 
     pieces: Tensor  # B N   action numbers, padded with ANY
@@ -34,7 +34,7 @@ class Prefix:
 
     @classmethod
     def of(cls, table: ActionTable, begins: Tensor, prefixes: Sequence[Sequence[str]]) -> Prefix:
-        """The pieces that each sentence is to begin with."""
+        """The constraint that each sentence begins with these pieces."""
         rows = [torch.tensor([table.number(EmitWord(piece)) for piece in row], dtype=torch.long) for row in prefixes]
         pieces = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=ANY)  # B N
         is_piece = torch.tensor([isinstance(action, EmitWord) for action in table.actions])
@@ -42,12 +42,12 @@ class Prefix:
 
     @property
     def least(self) -> Tensor:
-        """B M: the pieces given, and the words that they begin."""
+        """B M: the number of pieces given, and of words that they begin."""
         words = (self.begins[self.pieces] & (self.pieces != ANY)).sum(dim=1)  # B
         return _least({PIECES: self.lengths, WORDS: words})
 
     def forbidden(self, state: SearchState) -> Tensor | None:
-        """R A: other pieces than the one due, and whatever would end a word before its last given piece."""
+        """R A: pieces other than the one due, and anything that would end a word before its last given piece."""
         sentences, written = state.row_sentences(), state.used[:, PIECES]  # R
         lengths = self.lengths[sentences]  # R
         if not bool((written <= lengths).any()) or not self.pieces.shape[1]:
@@ -63,9 +63,9 @@ class Prefix:
 
 @dataclass(frozen=True)
 class Skeleton:
-    """Each sentence's rules are given, and so is the shape of its tree; its words are free.
+    """Each sentence's rules are given, and with them the shape of its tree; its words are free.
 
-    How many words a phrase has is free too. Only derivations have rules.
+    The number of words in a phrase is free too. Only derivations have rules.
     """
 
     rules: Tensor  # B N   action numbers, padded with ANY
@@ -78,15 +78,15 @@ class Skeleton:
 
     @classmethod
     def of(cls, table: ActionTable, skeletons: Sequence[Sequence[ApplyRule]]) -> Skeleton:
-        """The rules that each sentence's derivation applies; none leaves it free."""
+        """The constraint that each sentence's derivation applies these rules; an empty list leaves it free."""
         is_rule = torch.tensor([isinstance(action, ApplyRule) for action in table.actions])
         if not bool(is_rule.any()):
-            raise UsageError("this system writes no rules, so no skeleton can be given. Choose a trdec system.")
+            raise UsageError("this system writes no rules, so it cannot take a skeleton. Choose a trdec system.")
         rows = [torch.tensor([table.number(rule) for rule in row], dtype=torch.long) for row in skeletons]
         return cls(torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=ANY), is_rule)
 
     def forbidden(self, state: SearchState) -> Tensor | None:
-        """R A: other rules than the one due."""
+        """R A: rules other than the one due."""
         applied = state.used[:, RULES]  # R
         if not self.rules.shape[1]:
             return None
@@ -96,19 +96,19 @@ class Skeleton:
 
 @dataclass(frozen=True)
 class ExactWords:
-    """Each sentence has a given number of words, however many pieces they have and whatever its tree."""
+    """Each sentence has a given number of words, however many pieces they have and whatever its tree is."""
 
     counts: Tensor  # B
     is_piece: Tensor  # A bool
     begins: Tensor  # A bool
-    bare: Tensor  # A bool   the piece that begins a word and has none of its letters
-    fresh: Tensor  # Y bool   where a phrase has no word yet, and so must begin one
+    bare: Tensor  # A bool   the piece that begins a word and holds none of its letters
+    fresh: Tensor  # Y bool   where a phrase has no word yet and must begin one
 
     @classmethod
     def of(cls, table: ActionTable, begins: Tensor, counts: Sequence[int]) -> ExactWords:
-        """The numbers of words."""
+        """The constraint that each sentence has this many words."""
         if "mark" in table.kinds:
-            raise UsageError("this system writes marks between words, so their number cannot be given.")
+            raise UsageError("this system writes marks between words, so the number of words cannot be fixed.")
         is_piece = torch.tensor([isinstance(action, EmitWord) for action in table.actions])
         fresh = torch.tensor([symbol == PRE for symbol in table.symbols])
         bare = torch.tensor([action == EmitWord(WORD_START) for action in table.actions])
@@ -116,13 +116,13 @@ class ExactWords:
 
     @property
     def least(self) -> Tensor:
-        """B M: the words asked for."""
+        """B M: the number of words required."""
         return _least({WORDS: self.counts})
 
     def forbidden(self, state: SearchState) -> Tensor:
-        """R A: what would make too many words, and pieces that continue a word where none is begun."""
+        """R A: actions that would make too many words, and pieces that continue a word where none has begun."""
         used, needs_below, effects = state.used, state.frontiers.needs_below, state.effects
-        # The first piece of all begins a word too, wherever it stands.
+        # The very first piece begins a word too, wherever it is.
         fresh = self.fresh[state.frontiers.symbols] | (used[:, PIECES] == 0)  # R
         room = self.counts[state.row_sentences()] - used[:, WORDS] - needs_below[:, WORDS]  # R
         too_many = (effects.gains + effects.needs_after)[:, WORDS] > room.unsqueeze(1)  # R A
@@ -130,7 +130,7 @@ class ExactWords:
 
 
 def _least(amounts: Mapping[int, Tensor]) -> Tensor:
-    """B M: amounts B of some measures, and nothing of the others."""
+    """B M: these amounts B of some measures, 0 of the others."""
     first = next(iter(amounts.values()))
     least = first.new_zeros(len(first), MEASURES)  # B M
     for measure, amount in amounts.items():

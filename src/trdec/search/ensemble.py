@@ -16,7 +16,7 @@ from trdec.model.interfaces import Memory, ModelState, SearchModel
 
 @dataclass(frozen=True)
 class EnsembleMemory:
-    """What each model made of the source."""
+    """Each model's memory of the source."""
 
     members: tuple[Memory, ...]
 
@@ -27,7 +27,7 @@ class EnsembleMemory:
 
 @dataclass(frozen=True)
 class EnsembleState:
-    """Where each model stands."""
+    """Each model's state."""
 
     members: tuple[ModelState, ...]
 
@@ -43,14 +43,14 @@ class Ensemble:
         sizes = {model.num_actions for model in models}
         if len(sizes) != 1:
             raise UsageError(
-                "models can be used together only if they have the same target vocabulary and grammar; found "
+                "models can be combined only if they have the same target vocabulary and grammar, found "
                 f"{len(models)} models with {sorted(sizes)} actions."
             )
         self.num_actions = sizes.pop()
         self.models = tuple(models)
 
     def encode(self, source: SourceBatch) -> EnsembleMemory:
-        """What each model makes of the sources."""
+        """Each model's memory of the sources."""
         return EnsembleMemory(tuple(model.encode(source) for model in self.models))
 
     def start(self, memory: EnsembleMemory) -> EnsembleState:

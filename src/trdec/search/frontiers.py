@@ -18,7 +18,7 @@ from trdec.trees.tree import PRE
 
 MEASURES = 4
 STEPS, PIECES, WORDS, RULES = range(MEASURES)
-"""The measures of a derivation: its actions; among them the words or subwords, those that begin a word, the rules."""
+"""The measures of a derivation: its number of actions, of pieces (words or subwords), of words and of rules."""
 
 UNREACHABLE = 1e9
 """The need of a symbol that cannot be completed."""
@@ -26,25 +26,25 @@ UNREACHABLE = 1e9
 
 @dataclass(frozen=True)
 class Effects:
-    """Every action takes the open symbol away and puts others in its place.
+    """What every action does: it replaces the open symbol by others.
 
-    To be finished is to have nothing open, so what `<eos>` closes is a symbol too: the one below all others.
+    A derivation is finished when nothing is open, so `<eos>` closes a symbol too: the one below all others.
     """
 
     start: tuple[int, ...]  # the symbols open before the first action, leftmost first
     symbols: Tensor  # the symbols that actions open, action after action, rightmost first
     counts: Tensor  # A   how many an action opens
-    offsets: Tensor  # A   where they begin in `symbols`
-    opens: Tensor  # A bool   whether their parent is this step (a rule) and not the parent before (a word)
-    banned: Tensor  # b   what is never to be written
+    offsets: Tensor  # A   where these begin in `symbols`
+    opens: Tensor  # A bool   whether their parent is this step (a rule) or the same as before (a word)
+    banned: Tensor  # b   actions that are never chosen
     gains: Tensor  # A M   how much an action adds to each measure
-    needs: Tensor  # Y M   how much at least completing a symbol adds to each
-    needs_after: Tensor  # A M   how much at least completing what the action opens adds to each
-    closed: int  # the steps that are left when no word can follow
+    needs: Tensor  # Y M   how much completing a symbol adds to each at least
+    needs_after: Tensor  # A M   how much completing what the action opens adds to each at least
+    closed: int  # the number of steps left once no word can follow
 
     @classmethod
     def of(cls, target: Target[Any], table: ActionTable, banned: Collection[int] = ()) -> Effects:
-        """The effects of a target's actions, of which some are never to be chosen."""
+        """The effects of a target's actions; `banned` ones are never chosen."""
         opened = [[table.symbol_number(s) for s in target.replacement(action)] for action in table.actions]
         counts = np.array([len(symbols) for symbols in opened])  # A
         symbols = np.array([number for row in opened for number in reversed(row)], dtype=np.int64)
@@ -76,7 +76,7 @@ class Effects:
 
 
 def _gains(actions: Sequence[Action]) -> NDArray[np.float64]:
-    """A M: what each action adds to each measure; where no piece is marked as a word's first, each is a word."""
+    """A M: what each action adds to each measure; where no piece is marked as a word's first, every piece is a word."""
     pieces = np.array([isinstance(action, EmitWord) for action in actions])  # A
     begins = np.array([isinstance(a, EmitWord) and a.word.startswith(WORD_START) for a in actions])  # A
     rules = np.array([isinstance(action, ApplyRule) for action in actions])  # A
@@ -100,24 +100,24 @@ def _least_needs(
 
 
 def _sums(owners: NDArray[np.int64], values: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-    """size M: the values that belong to each owner, added up."""
+    """size M: the sum of the values that belong to each owner."""
     columns = [np.bincount(owners, weights=column, minlength=size) for column in values.T]
     return np.minimum(np.stack(columns, axis=1), UNREACHABLE)
 
 
 class Cells:
-    """An append-only store of open symbols, each with what is open after it: stacks that share their tails.
+    """An append-only store of open symbols, each linked to the one below it: stacks that share their tails.
 
-    Cell 0 is nothing: the stack of a finished derivation. Nothing is ever moved or changed.
+    Cell 0 is the empty stack, that of a finished derivation. Cells never move or change.
     """
 
     def __init__(self, num_measures: int, device: torch.device) -> None:
-        # symbol, parent, the cell below, then what the symbol and all below it need of each measure
+        # symbol, parent, the cell below, then how much the symbol and all below it need of each measure
         self._table = torch.zeros(256, 3 + num_measures, dtype=torch.long, device=device)
         self._size = 1
 
     def append(self, symbols: Tensor, parents: Tensor, below: Tensor, needs: Tensor) -> Tensor:
-        """The numbers n of new cells; `below` may name cells of the same call, from `next_number` on."""
+        """The numbers n of the new cells; `below` may refer to cells of the same call, from `next_number` on."""
         begin, end = self._size, self._size + len(symbols)
         if end > len(self._table):
             room = self._table.new_zeros(max(end, len(self._table)), self._table.shape[1])
@@ -129,7 +129,7 @@ class Cells:
 
     @property
     def next_number(self) -> int:
-        """The number of the cell that is appended next."""
+        """The number that the next cell will have."""
         return self._size
 
     def at(self, cells: Tensor) -> Tensor:
@@ -139,7 +139,7 @@ class Cells:
 
 @dataclass(frozen=True)
 class Frontiers:
-    """The stack of open symbols of each row, leftmost on top: the twin of a target's state for many rows."""
+    """The stack of open symbols of each row, leftmost on top: a target's state, for many rows at once."""
 
     effects: Effects
     cells: Cells
@@ -148,7 +148,7 @@ class Frontiers:
 
     @classmethod
     def start(cls, effects: Effects, num_rows: int) -> Frontiers:
-        """Before the first action."""
+        """The frontiers before the first action."""
         cells = Cells(effects.needs.shape[1], effects.needs.device)
         top = torch.zeros(1, dtype=torch.long, device=effects.needs.device)
         for symbol in reversed(effects.start):
@@ -160,7 +160,7 @@ class Frontiers:
 
     @property
     def symbols(self) -> Tensor:
-        """R: what is open."""
+        """R: the open symbols."""
         return self.open[:, 0]
 
     @property
@@ -183,13 +183,13 @@ class Frontiers:
         return Frontiers(self.effects, self.cells, self.tops[rows], self.open[rows])
 
     def advance(self, actions: Tensor, steps: Tensor) -> Frontiers:
-        """After an action in each row, which makes so many steps with it."""
+        """The frontiers after one action in each row; `steps` R counts the actions taken, this one included."""
         effects, below = self.effects, self.open[:, 2]
         parents = torch.where(effects.opens[actions], steps, self.parents)  # R
         counts = effects.counts[actions]  # R
         ends = counts.cumsum(0)  # R
         rows = torch.repeat_interleave(torch.arange(len(actions), device=actions.device), counts)  # n
-        # The cells of a row follow each other, the rightmost symbol, which is expanded last, at the bottom.
+        # The cells of a row are consecutive; the rightmost symbol, which is expanded last, is at the bottom.
         level = torch.arange(len(rows), device=actions.device) - (ends - counts)[rows]  # n
         symbols = effects.symbols[effects.offsets[actions][rows] + level]  # n
         first = self.cells.next_number
@@ -202,6 +202,6 @@ class Frontiers:
 
 
 def _running_sums(values: Tensor, rows: Tensor, begins: Tensor) -> Tensor:
-    """n M: the sum of a row's values up to and with each place; a row's places begin where `begins` says."""
+    """n M: the sum of a row's values up to and including each place; a row's places start at its entry of `begins`."""
     total = torch.cat([values.new_zeros(1, values.shape[1]), values.cumsum(0)])  # n+1 M
     return total[1:] - total[begins[rows]]

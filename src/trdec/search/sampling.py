@@ -21,10 +21,10 @@ from trdec.search.state import Constraint, SearchState
 
 @dataclass(frozen=True, slots=True)
 class SamplingSettings:
-    """How many derivations to draw of each sentence, and from which part of the distribution.
+    """How many derivations to draw for each sentence, and from which part of the distribution.
 
-    A temperature below 1 favours the probable; `top_k` leaves the k most probable actions, `top_p` the fewest that
-    have this much probability together. A sentence's draws depend on the seed and its number alone.
+    A temperature below 1 favours probable actions; `top_k` keeps the k most probable ones, `top_p` the fewest whose
+    total probability is at least this much. A sentence's draws depend only on the seed and its number.
     """
 
     samples: int = 1
@@ -58,14 +58,14 @@ def sample(
     numbers: Sequence[int],
     constraints: Sequence[Constraint] = (),
 ) -> list[list[Hypothesis]]:
-    """For each sentence its samples, best score first; `numbers` are the sentences' numbers, for the seed."""
+    """For each sentence, its samples, best score first; `numbers` are the sentences' numbers, which seed the draws."""
     count = settings.samples
     bounds = settings.limits.bounds(source.lengths, effects)
     state = SearchState.start(model, effects, source, bounds, constraints)
     draws = _draws(settings, numbers, int(bounds.high[:, STEPS].max())).to(source.device)  # B K T
     found: list[list[Hypothesis]] = [[] for _ in range(len(source))]
     trail = Trail()
-    # The first step has one row a sentence; its distribution is drawn from as often as there are samples.
+    # The first step has one row per sentence; every sample of a sentence is drawn from its distribution.
     rows = torch.arange(len(source), device=source.device).repeat_interleave(count)  # R
     live = torch.ones_like(rows, dtype=torch.bool)  # R
     kept: Tensor | None = None
@@ -81,7 +81,7 @@ def sample(
         for row in ended.nonzero().squeeze(1).tolist():
             found[int(state.sentences[row // count])].append(_hypothesis(trail, state, settings, row))
         live = live & ~ended
-        # Sentences all of whose samples have ended leave with the next step.
+        # A sentence whose samples have all ended is dropped at the next step.
         staying = live.view(-1, count).any(dim=1)  # B
         rows = staying.repeat_interleave(count).nonzero().squeeze(1)  # R'
         kept = None if bool(staying.all()) else staying.nonzero().squeeze(1)  # B'
@@ -90,14 +90,14 @@ def sample(
 
 
 def _require_choice(log_probs: Tensor, live: Tensor, numbers: Sequence[int]) -> None:
-    """See that every live row of log-probabilities R A has an action; `numbers` are the sentences'."""
+    """Raise SearchError if a live row of log-probabilities R A allows no action; `numbers` are the sentences'."""
     stuck = (live & ~log_probs.isfinite().any(dim=1)).nonzero().squeeze(1).tolist()
     if stuck:
         raise SearchError(numbers[stuck[0] // (len(live) // len(numbers))])
 
 
 def _draws(settings: SamplingSettings, numbers: Sequence[int], most_steps: int) -> Tensor:
-    """B K T: numbers from 0 up to 1 that depend on nothing but the seed, the sentence and the sample."""
+    """B K T: numbers from 0 up to 1 that depend only on the seed, the sentence and the sample."""
     rows = [
         [
             np.random.Generator(np.random.PCG64([settings.seed, number, place])).random(most_steps)
@@ -109,7 +109,7 @@ def _draws(settings: SamplingSettings, numbers: Sequence[int], most_steps: int) 
 
 
 def _choose(log_probs: Tensor, drawn: Tensor, settings: SamplingSettings) -> Tensor:
-    """R: the action at which the cumulative probability, most probable action first, passes the number drawn."""
+    """R: the action at which the cumulative probability, most probable action first, exceeds the number drawn."""
     ranked, actions = (log_probs.double() / settings.temperature).sort(dim=1, descending=True, stable=True)  # R A
     if settings.top_k is not None:
         ranked[:, settings.top_k :] = -torch.inf
@@ -120,7 +120,7 @@ def _choose(log_probs: Tensor, drawn: Tensor, settings: SamplingSettings) -> Ten
     cumulative = probs.cumsum(dim=1)  # R A
     wanted = drawn.unsqueeze(1) * cumulative[:, -1:]  # R 1
     place = torch.searchsorted(cumulative, wanted, right=True)  # R 1
-    last = (probs > 0).sum(dim=1, keepdim=True) - 1  # R 1   rounding must not choose what has no probability
+    last = (probs > 0).sum(dim=1, keepdim=True) - 1  # R 1   rounding must not choose an action without probability
     return actions.gather(1, place.minimum(last).clamp(min=0)).squeeze(1)
 
 

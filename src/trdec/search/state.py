@@ -1,4 +1,4 @@
-"""Many derivations extended step by step together: what beam search and sampling share."""
+"""Many derivations, extended together step by step: what beam search and sampling share."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from trdec.search.limits import Bounds
 
 
 class Constraint(Protocol):
-    """Something that derivations must obey beyond what is legal."""
+    """A requirement on derivations beyond being legal."""
 
     @property
     def least(self) -> Tensor | None:
-        """B M: what each sentence's derivation must have at least of each measure; None if that is nothing."""
+        """B M: the least that each sentence's derivation must have of each measure; None if there is no minimum."""
 
     def forbidden(self, state: SearchState) -> Tensor | None:
-        """R A: the actions that may not be taken now, true = forbidden; None if all may."""
+        """R A: the actions that may not be taken now, true = forbidden; None if all are allowed."""
 
 
 @dataclass(frozen=True)
 class SearchState:
-    """Where each row stands: the rows of a sentence stand together, as many for each sentence."""
+    """The state of each row: the rows of a sentence are adjacent, and every sentence has equally many."""
 
     model: SearchModel
     effects: Effects
     constraints: tuple[Constraint, ...]
     memory: Memory
-    sentences: Tensor  # B   their numbers, since some leave
+    sentences: Tensor  # B   the numbers of those still in the search
     bounds: Bounds
     state: ModelState
     frontiers: Frontiers
     previous: Tensor  # R   the action just taken
-    used: Tensor  # R M   how much of each measure was written
-    cut_short: Tensor  # R bool   whether the greatest length kept the row from its most probable action
+    used: Tensor  # R M   how much of each measure has been written
+    cut_short: Tensor  # R bool   whether the length limit ruled out the row's most probable action
 
     @classmethod
     def start(
@@ -51,7 +51,7 @@ class SearchState:
         bounds: Bounds,
         constraints: Sequence[Constraint] = (),
     ) -> SearchState:
-        """Before the first action, one row a sentence."""
+        """The state before the first action, one row per sentence."""
         for constraint in constraints:
             if constraint.least is not None:
                 bounds = bounds.at_least(constraint.least.to(bounds.low.device))
@@ -73,17 +73,17 @@ class SearchState:
 
     @property
     def width(self) -> int:
-        """The number of rows of a sentence."""
+        """The number of rows per sentence."""
         return len(self.previous) // len(self.sentences)
 
     @property
     def actions_taken(self) -> Tensor:
-        """R: the number of actions."""
+        """R: the number of actions taken."""
         return self.used[:, STEPS]
 
     @property
     def pieces_written(self) -> Tensor:
-        """R: the number of words, or of subwords where words are segmented."""
+        """R: the number of words written, or of subwords where words are segmented."""
         return self.used[:, PIECES]
 
     def row_sentences(self) -> Tensor:
@@ -91,7 +91,7 @@ class SearchState:
         return self.sentences.repeat_interleave(self.width)
 
     def step(self) -> tuple[Tensor, SearchState]:
-        """The model's log-probabilities R A, -inf for all that may not follow, and the state at this step."""
+        """The model's log-probabilities R A, -inf for every action that may not follow, and the state at this step."""
         log_probs, state = self.model.step(
             self.state, self.memory, self.previous, self.frontiers.symbols, self.frontiers.parents
         )  # R A
@@ -109,13 +109,13 @@ class SearchState:
         return log_probs, replace(self, state=state, cut_short=cut_short)
 
     def take(self, rows: Tensor, actions: Tensor, kept: Tensor | None = None) -> SearchState:
-        """These rows, each with its action taken; `kept` are the places of their sentences if some leave."""
+        """These rows, each after its action; `kept` are the places of the sentences that stay, if some leave."""
         chosen = self.select(rows, kept)
         used = chosen.used + self.effects.gains[actions]  # R M
         return replace(chosen, frontiers=chosen.frontiers.advance(actions, used[:, STEPS]), previous=actions, used=used)
 
     def select(self, rows: Tensor, kept: Tensor | None = None) -> SearchState:
-        """These rows in this order; `kept` are the places of their sentences if some leave."""
+        """These rows in this order; `kept` are the places of the sentences that stay, if some leave."""
         return replace(
             self,
             memory=self.memory if kept is None else self.memory.select(kept),

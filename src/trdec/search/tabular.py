@@ -1,4 +1,4 @@
-"""A model whose log-probabilities are looked up, so that search can be compared with enumeration."""
+"""A model with random but fixed log-probabilities, so that search can be compared with enumeration."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TabularMemory:
 
 @dataclass(frozen=True)
 class TabularState:
-    """What each row wrote."""
+    """What each row has written."""
 
     histories: tuple[ActionHistory, ...]
 
@@ -37,7 +37,7 @@ class TabularState:
 
 
 class TabularModel:
-    """log p(action | source, actions before, open symbol, step that opened it), drawn at random once for each."""
+    """log p(action | source, earlier actions, open symbol, step that opened it), drawn at random once for each."""
 
     def __init__(self, table: ActionTable, seed: int = 0, spread: float = 4.0) -> None:
         self.num_actions = len(table.actions)
@@ -46,7 +46,7 @@ class TabularModel:
         self._spread = spread
 
     def log_probs(self, source: tuple[int, ...], history: ActionHistory, symbol: int, parent: int) -> Tensor:
-        """A: the next action's log-probabilities; the parent is 1 + the step that opened the symbol, or 0."""
+        """A: the log-probabilities of the next action; the parent is 1 + the step that opened the symbol, or 0."""
         return self._log_softmax([self._logits(source, history, symbol, parent)], torch.tensor([symbol]))[0]
 
     def _logits(self, source: tuple[int, ...], history: ActionHistory, symbol: int, parent: int) -> list[float]:
@@ -59,12 +59,12 @@ class TabularModel:
         return rows.masked_fill(~self._legal[symbols], -torch.inf).log_softmax(dim=1)
 
     def encode(self, source: SourceBatch) -> TabularMemory:
-        """The sources without their padding."""
+        """The sources without padding."""
         rows = zip(source.pieces.tolist(), source.lengths.tolist(), strict=True)
         return TabularMemory(tuple(tuple(row[:length]) for row, length in rows))
 
     def start(self, memory: TabularMemory) -> TabularState:
-        """Nothing written."""
+        """Rows that have written nothing."""
         return TabularState(((),) * len(memory.sources))
 
     def step(

@@ -1,4 +1,4 @@
-"""What a decoder can do at a step, whatever it writes."""
+"""The actions that a decoder of any family can take at a step."""
 
 from __future__ import annotations
 

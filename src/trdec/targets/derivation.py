@@ -1,4 +1,4 @@
-"""TrDec's target: a tree as the derivation that makes it, top-down and left to right (paper, section 2).
+"""TrDec's target: a tree as its derivation, top-down and left to right (paper, section 2).
 
 A rule replaces the open nonterminal by the symbols of its right-hand side; an open preterminal is filled
 with words until `<eop>`; when nothing is open, `<eos>` is the only legal action.
@@ -20,7 +20,7 @@ from trdec.trees.grammar import Grammar, Rule, rules_of
 from trdec.trees.tree import PRE, ROOT, Nonterminal, Terminal, Tree
 
 BEGUN = "pre+"
-"""The symbol of an open phrase that holds a word already, so that `<eop>` has become legal."""
+"""The symbol of an open phrase that already holds a word, so that `<eop>` is legal."""
 
 
 class DerivationTarget(Target[Rule]):
@@ -50,7 +50,7 @@ class DerivationTarget(Target[Rule]):
         stack: list[Tree] = [preterminals.insert(tree)]
         while stack:
             node = stack.pop()
-            assert isinstance(node, Nonterminal), "words stand under preterminals only"
+            assert isinstance(node, Nonterminal), "words occur only under preterminals"
             if node.label == PRE:
                 actions += [_emit(leaf.word) for leaf in node.children]  # type: ignore[union-attr]
                 actions.append(EOP)
@@ -61,8 +61,8 @@ class DerivationTarget(Target[Rule]):
         return actions
 
     def read(self, actions: Iterable[Action]) -> Nonterminal:
-        """The tree that a whole legal derivation makes, without its preterminals."""
-        # One entry for each node that waits for children: its label, how many it still needs, those it has.
+        """The tree that a complete legal derivation makes, without its preterminals."""
+        # One entry per node that waits for children: its label, how many it still needs, those it has.
         waiting: list[tuple[str, list[int], list[Tree]]] = []
         phrase: list[Tree] = []
         state = self.start()
@@ -87,7 +87,7 @@ class DerivationTarget(Target[Rule]):
                 if not waiting:
                     top = done
         if not state.finished or not isinstance(top, Nonterminal):
-            raise IllegalActionError(f"the actions end with {state.symbol!r} open: expected a whole derivation")
+            raise IllegalActionError(f"the actions end with {state.symbol!r} open: expected a complete derivation")
         return preterminals.remove(top)
 
     def legal(self, symbol: str) -> Sequence[Action]:
@@ -118,7 +118,7 @@ class DerivationTarget(Target[Rule]):
         return cls(Grammar(counts), vocabulary)
 
     def lines(self) -> Iterable[str]:
-        """A rule and its count per line."""
+        """One rule and its count per line."""
         return self.grammar.write()
 
     @classmethod
@@ -132,5 +132,5 @@ def _apply(lhs: str, rhs: tuple[str, ...]) -> ApplyRule:
     return ApplyRule(Rule(lhs, rhs))
 
 
-# Trees are full of the same rules and words: one object for all of them is quicker to make and to look up.
+# Trees repeat the same rules and words: sharing one object is faster than making and hashing new ones.
 _emit = lru_cache(maxsize=2**17)(EmitWord)

@@ -1,4 +1,4 @@
-"""Targets that write tokens in a row until `<eos>`: seq2seq, CCG and LIN."""
+"""Targets that write a sequence of tokens until `<eos>`: seq2seq, CCG and LIN."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SENTENCE = "sentence"
 
 
 class SequenceTarget(Target[str]):
-    """Words, and the marks a family interleaves with them, in a row."""
+    """A sequence of words and of the marks that a family interleaves with them."""
 
     start_symbols = (SENTENCE,)
     file_name = "marks.txt"
@@ -35,11 +35,11 @@ class SequenceTarget(Target[str]):
 
     @property
     def symbols(self) -> tuple[str, ...]:
-        """The sentence is all that can be open."""
+        """The sentence: nothing else can be open."""
         return (SENTENCE,)
 
     def legal(self, symbol: str) -> Sequence[Action]:
-        """Everything, always."""
+        """Every action is always legal."""
         assert symbol == SENTENCE
         return self.actions
 
@@ -50,7 +50,7 @@ class SequenceTarget(Target[str]):
 
     @staticmethod
     def units(tree: Nonterminal) -> Iterable[str]:  # noqa: ARG004
-        """The marks that writing the tree takes: none, unless a family has some."""
+        """The marks needed to write the tree: none, unless a family has some."""
         return ()
 
     @classmethod
@@ -59,7 +59,7 @@ class SequenceTarget(Target[str]):
         return cls(sorted(counts, key=lambda mark: (-counts[mark], mark)), vocabulary)
 
     def lines(self) -> Iterable[str]:
-        """A mark per line."""
+        """One mark per line."""
         return self.marks
 
     @classmethod
@@ -87,7 +87,7 @@ class CcgTarget(SequenceTarget):
 
     @staticmethod
     def units(tree: Nonterminal) -> list[str]:
-        """The marks that writing the tree takes."""
+        """The marks needed to write the tree."""
         return [child.label for child in tree.children if isinstance(child, Nonterminal)]
 
     @staticmethod
@@ -106,11 +106,11 @@ class CcgTarget(SequenceTarget):
 
     @staticmethod
     def read(actions: Iterable[Action]) -> Nonterminal:
-        """The tree of any tokens: words go to the tag before them; tags without words say nothing."""
+        """The tree of any tokens: words go under the tag before them; tags without words are ignored."""
         children: list[Tree] = []
         tag: str | None = None
         phrase: list[Tree] = []
-        for action in (*actions, EmitMark("")):  # one mark more, to close the last phrase
+        for action in (*actions, EmitMark("")):  # one more mark, to close the last phrase
             if isinstance(action, EmitWord):
                 phrase.append(Terminal(action.word))
             elif isinstance(action, EmitMark):
@@ -121,11 +121,11 @@ class CcgTarget(SequenceTarget):
 
 
 class LinTarget(SequenceTarget):
-    """Brackets with their labels, opening and closing, among the words."""
+    """Labelled opening and closing brackets among the words."""
 
     @staticmethod
     def units(tree: Nonterminal) -> list[str]:
-        """The marks that writing the tree takes."""
+        """The marks needed to write the tree."""
         return [mark for label in labels(tree) for mark in (f"({label}", f"){label}")]
 
     @staticmethod
@@ -149,9 +149,9 @@ class LinTarget(SequenceTarget):
     def read(actions: Iterable[Action]) -> Nonterminal:
         """The tree of any tokens, all its words in order.
 
-        A model may write nonsense: a closing bracket closes the nearest open node of its label and all in
-        it, or says nothing if there is none; what is still open at the end is closed; a node without words
-        is left out; and what is not one tree under ROOT is put under one.
+        A model may write brackets that do not match. A closing bracket closes the nearest open node with its label
+        and all nodes in it, or is ignored if there is none; nodes still open at the end are closed; a node without
+        words is left out; and anything other than one tree under ROOT is put under a ROOT.
         """
         open_nodes: list[tuple[str, list[Tree]]] = [(ROOT, [])]
 

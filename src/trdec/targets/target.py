@@ -1,7 +1,7 @@
 """A target: what one family of systems writes, reads, allows and stores.
 
-A new target is one class in one file. It says which symbols are open at the start, which actions a symbol allows and
-what an action opens in its place; `Target` makes the states of a derivation from that, for every family alike.
+A new target is one class in one file. It states which symbols are open at the start, which actions a symbol allows and
+what an action opens in its place; from that, `Target` derives the states of a derivation, alike for every family.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ END = "<end>"
 
 
 class Open(NamedTuple):
-    """An open symbol, the step that opened it, and what is open after it: a stack that beams share."""
+    """An open symbol, the step that opened it, and what is open after it: a stack whose tail hypotheses share."""
 
     symbol: str
     parent: int
@@ -42,7 +42,7 @@ class Frontier(NamedTuple):
 
     @property
     def symbol(self) -> str:
-        """The open symbol that the next action replaces: its row of the legal table applies."""
+        """The open symbol that the next action replaces, which decides which actions are legal."""
         return END if self.top is None else self.top.symbol
 
     @property
@@ -52,7 +52,7 @@ class Frontier(NamedTuple):
 
     @property
     def finished(self) -> bool:
-        """Whether nothing is open any more."""
+        """Whether nothing is open."""
         return self.top is None
 
 
@@ -66,7 +66,7 @@ class Target(ABC, Generic[Unit]):
     vocabulary: tuple[str, ...]
     """The words, or the pieces of words, that it can write."""
 
-    # What it writes and reads.
+    # Writing and reading.
 
     @staticmethod
     @abstractmethod
@@ -75,9 +75,9 @@ class Target(ABC, Generic[Unit]):
 
     @abstractmethod
     def read(self, actions: Iterable[Action]) -> Nonterminal:
-        """The tree that the actions write: undoes `linearise`."""
+        """The tree that the actions write: the inverse of `linearise`."""
 
-    # What it allows.
+    # Legal actions.
 
     @property
     @abstractmethod
@@ -99,38 +99,38 @@ class Target(ABC, Generic[Unit]):
     @staticmethod
     @abstractmethod
     def replacement(action: Action) -> tuple[str, ...]:
-        """The symbols that are open in the place of the open symbol after the action, leftmost first."""
+        """The symbols that the action opens instead of the open symbol, leftmost first."""
 
     @staticmethod
     def opens(action: Action) -> bool:
-        """Whether the action is the parent of its replacement. Otherwise the parent stays what it was."""
+        """Whether the action is the parent of its replacement. Otherwise the parent stays the same."""
         return isinstance(action, ApplyRule)
 
-    # What it stores.
+    # Storing.
 
     file_name: ClassVar[str]
-    """The file in a model's directory that its units are kept in."""
+    """The file in a model's directory that holds its units."""
 
     @staticmethod
     @abstractmethod
     def units(tree: Nonterminal) -> Iterable[Unit]:
-        """The rules or marks that writing the tree takes, whatever pieces its words are split into later."""
+        """The rules or marks needed to write the tree, whatever pieces its words are split into later."""
 
     @classmethod
     @abstractmethod
     def from_units(cls, counts: Mapping[Unit, int], vocabulary: Sequence[str]) -> Self:
-        """The target with these units, which were counted in training."""
+        """The target with these units, given with their counts in the training data."""
 
     @abstractmethod
     def lines(self) -> Iterable[str]:
-        """The lines of the file that keeps its units."""
+        """The lines of the file that holds its units."""
 
     @classmethod
     @abstractmethod
     def load(cls, path: Path, vocabulary: Sequence[str]) -> Self:
         """The target with the units in a file that `save` wrote."""
 
-    # What follows from that.
+    # Derived from the above.
 
     def save(self, path: Path) -> None:
         """Write its units to a file that `load` reads."""
@@ -160,9 +160,9 @@ class Target(ABC, Generic[Unit]):
         return Frontier(self.open_after(state.top, action, step), step)
 
     def open_after(self, top: Open | None, action: Action, step: int) -> Open | None:
-        """The stack of open symbols after the action, taken as this step: `advance` without the counting."""
+        """The stack of open symbols after the action, taken as step `step`: `advance` without the counting."""
         if top is None:
-            raise IllegalActionError(f"{action} is not legal after <eos>: expected nothing more")
+            raise IllegalActionError(f"{action} is not legal after <eos>: expected no more actions")
         symbol, parent, rest = top
         effects = self._effects[symbol]
         effect = effects.get(type(action)) or effects.get(action)
@@ -177,8 +177,8 @@ class Target(ABC, Generic[Unit]):
     def _effects(self) -> dict[str, dict[Action | type[Action], _Effect]]:
         """For each symbol, what each action that it allows does.
 
-        Where all words are legal and do the same, they have one entry, their type, which also holds for words outside
-        the vocabulary. Preparing asks for an effect at every step, and a type is looked up sooner than an action.
+        Where all words are legal and do the same, they share one entry, their type, which also covers words outside
+        the vocabulary. Preparing data needs an effect at every step, and a type is faster to look up than an action.
         """
         words = sum(isinstance(action, EmitWord) for action in self.actions)
         found: dict[str, dict[Action | type[Action], _Effect]] = {}
@@ -223,13 +223,13 @@ _EXPECTED: dict[type[Action], str] = {
 
 def _unknown(action: Action, actions: Sequence[Action]) -> UnknownActionError:
     return UnknownActionError(
-        f"the action {action} is not among the {len(actions)} of this target. "
-        "Take the target from data that covers this sentence, or leave it out."
+        f"the action {action} is not among the {len(actions)} actions of this target. "
+        "Make the target from data that covers this sentence, or leave the sentence out."
     )
 
 
 class Step(NamedTuple):
-    """One action of a derivation, with what was open and which step opened it."""
+    """One action of a derivation, with the symbol that was open and the step that opened it."""
 
     action: Action
     symbol: str
@@ -237,7 +237,7 @@ class Step(NamedTuple):
 
 
 def replay(target: Target[Any], actions: Iterable[Action]) -> list[Step]:
-    """The steps that the actions take from the start to the end: the only source of training steps."""
+    """The steps of a complete derivation, given its actions: the only source of training steps."""
     steps: list[Step] = []
     top = target.start().top
     open_after = target.open_after
@@ -276,7 +276,7 @@ class ActionTable:
         return number
 
     def symbol_number(self, symbol: str) -> int:
-        """The row of the legal table that the symbol has."""
+        """The symbol's number, its row in the legal table."""
         return self._symbol_numbers[symbol]
 
     def numbers(self, steps: Iterable[Step]) -> NDArray[np.int32]:

@@ -1,4 +1,4 @@
-"""The attention of a translation: computed by a second pass over the actions that were found."""
+"""The attention of a translation, computed by a second pass over the actions found."""
 
 from __future__ import annotations
 
@@ -22,58 +22,58 @@ from trdec.trees.transforms import WORD_START
 from trdec.trees.tree import Nonterminal, Terminal
 
 SOURCE_END = "<eos>"
-"""How the end of the source, which a model reads as its last piece, is shown."""
+"""The end of the source, which a model reads as its last piece, in drawings and JSON."""
 
 PARTS = 10_000
-"""JSON has weights in so many parts of 1."""
+"""Weights in JSON are multiples of 1 / PARTS."""
 
 
 class AttentionRow(NamedTuple):
-    """What one RNN looked at when an action was chosen."""
+    """What one RNN attended to when an action was chosen."""
 
     action: int
     """The action's number among those of the translation, from 0."""
     text: str
     kind: str
     rnn: str
-    """`rule`, at every action, and `word`, where a word may follow; `sequence` where there is but one RNN."""
+    """`rule`, at every action, and `word`, where a word may follow; `sequence` where there is only one RNN."""
     weights: tuple[float, ...]
-    """The share of each source piece; they add up to 1."""
+    """The weight of each source piece; they sum to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class TranslationAttention:
-    """What was looked at for each action of a translation; an ensemble's is the mean of its models'."""
+    """The attention at each action of a translation; for an ensemble, the mean over its models."""
 
     source: tuple[str, ...]
     """The pieces of the source, its end last."""
     rows: tuple[AttentionRow, ...]
-    """In the order of the actions; where two RNNs looked, the rule RNN's row is the first."""
+    """In the order of the actions; where two RNNs attended, the rule RNN's row comes first."""
     words: tuple[tuple[int, ...], ...]
     """For each word of the tree, the numbers of the actions that wrote it: several if it has several pieces."""
 
     @property
     def rnns(self) -> tuple[str, ...]:
-        """The names of the RNNs that looked."""
+        """The names of the RNNs that attended."""
         return tuple(dict.fromkeys(row.rnn for row in self.rows))
 
     def of_words(self) -> list[list[AttentionRow]]:
-        """For each word of the tree, what was looked at for each of its pieces, by the RNN that writes words."""
-        writers = {row.action: row for row in self.rows if row.kind == "word"}  # the word RNN's row is the later
+        """For each word of the tree, the attention of the RNN that writes words at each of its pieces."""
+        writers = {row.action: row for row in self.rows if row.kind == "word"}  # the word RNN's row comes second
         return [[writers[number] for number in numbers] for numbers in self.words]
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, as JSON has it: weights have four digits, and still add up to 1."""
+        """The contents as JSON values: weights have four digits and still sum to 1."""
         rows = [{**row._asdict(), "weights": rounded(row.weights)} for row in self.rows]
         return {"source": list(self.source), "words": [list(numbers) for numbers in self.words], "rows": rows}
 
 
 NO_ATTENTION = TranslationAttention((), (), ())
-"""What is looked at for an empty line."""
+"""The attention of an empty line's translation."""
 
 
 def rounded(weights: Sequence[float]) -> list[float]:
-    """The weights in whole parts of 1: each rounded down or up, and those up that have the largest remainders."""
+    """The weights as multiples of 1 / PARTS that sum to 1; those with the largest remainders are rounded up."""
     total = sum(weights)
     exact = [weight * PARTS / total for weight in weights]
     parts = [int(part) for part in exact]
@@ -93,14 +93,14 @@ def actions_of_words(pieces: Nonterminal, kinds: Iterable[str]) -> tuple[tuple[i
             if not words or piece.startswith(WORD_START):
                 words.append([])
             words[-1].append((next(numbers), piece))
-        # A mark of a beginning that nothing follows spells no word.
+        # A word-start mark on its own spells no word.
         spelt = [word for word in words if "".join(piece for _, piece in word) != WORD_START]
         found.extend(tuple(number for number, _ in word) for word in spelt)
     return tuple(found)
 
 
 def _runs(tree: Nonterminal) -> list[list[str]]:
-    """The terminals that stand side by side under a node, run by run, left to right."""
+    """The runs of adjacent terminals under the same node, left to right."""
     runs: list[list[str]] = []
     stack: list[list[str] | Nonterminal] = [tree]
     while stack:
@@ -119,14 +119,14 @@ def _runs(tree: Nonterminal) -> list[list[str]]:
 
 
 Weights = dict[str, Tensor]
-"""For each RNN, what it looked at: ... S."""
+"""The attention weights of each RNN: ... S."""
 
 
 @torch.inference_mode()
 def attention_of(
     models: Sequence[TranslationModel], codec: Codec, sources: Sequence[Source], found: Sequence[Sequence[Hypothesis]]
 ) -> list[list[TranslationAttention]]:
-    """What the models look at while they write the hypotheses found for each source, by another pass over them."""
+    """The attention of the models for the hypotheses found for each source, by another pass over them."""
     owners = [(row, hypothesis) for row, hypotheses in enumerate(found) for hypothesis in hypotheses]
     actions = codec.table.actions
     pairs = [
@@ -134,7 +134,7 @@ def attention_of(
         for row, hypothesis in owners
     ]
     attentions: dict[int, TranslationAttention] = {}
-    # Longest first, as `collate` orders a batch too, so that rows keep the places given to them here.
+    # Longest first, as `collate` orders a batch too, so rows keep the places they have here.
     order = sorted(range(len(pairs)), key=lambda number: -len(pairs[number][1]))
     for numbers in batches_of(order, pairs):
         batch = collate([Example(*pairs[number], sentence=number, treebank=0) for number in numbers])

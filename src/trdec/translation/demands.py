@@ -1,4 +1,4 @@
-"""What is demanded of the translations of some lines, line by line, as a person says it."""
+"""Demands on the translations of lines: their prefixes, their trees, their numbers of words."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ LineItem = TypeVar("LineItem")
 
 @dataclass(frozen=True, slots=True)
 class Demands:
-    """For each line: how its translation begins, its tree without the words, how many words it has.
+    """For each line: the prefix of its translation, its tree without the words, its number of words.
 
-    An empty beginning and no tree demand nothing. The number of words is either given or a ratio to the source's.
+    An empty prefix, and None for a tree, demand nothing. The number of words is given or is a ratio to the source's.
     """
 
     prefixes: Sequence[str] | None = None
@@ -34,17 +34,17 @@ class Demands:
 
     def __post_init__(self) -> None:
         if self.words is not None and self.word_ratio is not None:
-            raise UsageError("the number of words is demanded twice, as such and as a ratio. Choose one.")
+            raise UsageError("the number of words is demanded twice, as a number and as a ratio. Choose one.")
         ratio = self.word_ratio
         if (self.words is not None and self.words < 1) or (ratio is not None and not 0 < ratio < math.inf):
             raise UsageError("expected a number of words of at least 1, or a ratio above 0.")
         if self.skeletons is not None and (self.words is not None or ratio is not None):
-            raise UsageError("a tree without words and a number of words are demanded at once. Choose one.")
+            raise UsageError("a tree without words and a number of words cannot be demanded together. Choose one.")
 
     def constraints(
         self, codec: Codec, effects: Effects, numbers: Sequence[int], sources: Sequence[Source]
     ) -> list[Constraint]:
-        """What search must obey for the lines of these numbers."""
+        """The constraints on search for the lines with these numbers."""
         found: list[Constraint] = []
         begins = effects.gains[:, WORDS] > 0  # A
         if self.prefixes is not None:
@@ -65,5 +65,5 @@ class Demands:
 
 def _line(items: Sequence[LineItem], number: int, what: str) -> LineItem:
     if number >= len(items):
-        raise UsageError(f"there are only {len(items)} {what} for at least {number + 1} lines. Give one for each line.")
+        raise UsageError(f"there are only {len(items)} {what} for at least {number + 1} lines. Give one per line.")
     return items[number]

@@ -1,4 +1,4 @@
-"""A model directory as `trdec train` leaves it: its codec and its network, loaded."""
+"""Loading a model directory that `trdec train` wrote: its codec and its network."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trdec.model.weights import read_tensors, set_weights
 
 
 def load_model(path: Path, device: str = "cpu") -> tuple[Codec, TranslationModel, int | None]:
-    """The codec and the network of a model directory, and the most source pieces it was trained on."""
+    """The codec and the network of a model directory, and the longest source, in pieces, that training allowed."""
     if not path.is_dir():
         raise ModelError(
             f"{path}: expected a model directory, found {'a file' if path.exists() else 'nothing'}. {_MAKE}"
@@ -20,7 +20,7 @@ def load_model(path: Path, device: str = "cpu") -> tuple[Codec, TranslationModel
     weights = path / "model.safetensors"
     for needed in (path / CONFIGURATION_FILE, path / "codec", weights):
         if not needed.exists():
-            raise ModelError(f"{path}: has no {needed.name}, so it is not the directory of a trained model. {_MAKE}")
+            raise ModelError(f"{path}: there is no {needed.name}, so this is not a trained model's directory. {_MAKE}")
     try:
         configuration = load_saved_configuration(path)
         system = configuration.system
@@ -29,10 +29,10 @@ def load_model(path: Path, device: str = "cpu") -> tuple[Codec, TranslationModel
         set_weights(model, read_tensors(weights), weights)
     except (ConfigError, StoredDataError, CheckpointError, FileError) as error:
         raise ModelError(
-            f"{path}: this model cannot be used: it is damaged, or of another version.\n  {error}"
+            f"{path}: this model cannot be used: it is damaged, or from another version of trdec.\n  {error}"
         ) from error
     if not all(bool(weight.isfinite().all()) for weight in model.parameters()):
-        raise ModelError(f"{weights}: holds weights that are not finite numbers: its training failed. Train again.")
+        raise ModelError(f"{weights}: some weights are not finite numbers: training failed. Train again.")
     return codec, model.to(device).eval(), configuration.data.filters.max_source_length
 
 

@@ -1,4 +1,4 @@
-"""Translations as pictures: a tree over its words' attention as SVG, and all attention as HTML heatmaps."""
+"""Drawings of translations: a tree above its words' attention as SVG, and all attention as HTML heatmaps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FAINTEST = 0.005
 _SMALL = 11  # the font of pieces
 _ROW = 20.0
 _NARROWEST = 24.0
-_LINE, _FAINT_LINE = "#c8c8c8", "#eeeeee"  # before a word, and before a further piece of it
+_LINE, _FAINT_LINE = "#c8c8c8", "#eeeeee"  # before a word, and before another piece of it
 
 
 class Column(NamedTuple):
@@ -36,7 +36,7 @@ class Column(NamedTuple):
 def picture(translation: Translation) -> str:
     """The tree above its words; below them, a column for each piece of a word and a row for each of the source.
 
-    Without attention it is the tree alone; without a tree, as for an empty line, an empty picture.
+    Without attention it is just the tree; without a tree, as for an empty line, it is empty.
     """
     tree, attention = translation.tree, translation.attention
     if tree is None:
@@ -72,7 +72,7 @@ def _least_width(row: AttentionRow) -> float:
 
 
 def _columns(word: Node, rows: Sequence[AttentionRow]) -> Iterator[Column]:
-    """The columns of a word's pieces: each as wide as it needs, the rest distributed evenly."""
+    """The columns of a word's pieces: each as wide as it needs to be, the remaining width shared evenly."""
     least = [_least_width(row) for row in rows]
     more = (word.width - sum(least)) / len(least)
     left = word.x - word.width / 2
@@ -125,8 +125,8 @@ td.gap { border: 0; min-width: 24px }
 </head>
 <body>
 <h1>Attention</h1>
-<p>A row for each action, a column for each piece of the source: the darker, the more attention. Point at a cell
-for its weight.</p>
+<p>A row for each action, a column for each piece of the source: the darker, the more attention. Hover over a cell
+to see its weight.</p>
 """
 
 TAIL = "</body>\n</html>\n"

@@ -1,4 +1,4 @@
-"""Forced decoding: the log-probability of derivations that are given."""
+"""Forced decoding: the log-probabilities of given derivations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from trdec.trees import brackets, treebank
 from trdec.trees.tree import Nonterminal
 
 PLACES_AT_ONCE = 6000
-"""Source places and steps in a batch, at most."""
+"""The most source places and steps in a batch."""
 
 
 class ScoredAction(NamedTuple):
@@ -61,8 +61,8 @@ def force(
     codec: Codec,
     pairs: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]],  # source S, steps T 3
 ) -> list[Forced]:
-    """What the model gives each derivation, in their order."""
-    # Longest first, as `collate` orders a batch too, so that rows keep the places given to them here.
+    """Each derivation as the model scores it, in the order given."""
+    # Longest first, as `collate` orders a batch too, so rows keep the places they have here.
     order = sorted(range(len(pairs)), key=lambda number: -len(pairs[number][1]))
     found: dict[int, Forced] = {}
     device = next(model.parameters()).device
@@ -81,7 +81,7 @@ def force(
 
 
 def batches_of(order: Sequence[int], pairs: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]]) -> list[list[int]]:
-    """The numbers of the pairs of each batch, in this order: as many as have at most `PLACES`, or one that has more."""
+    """The numbers of the pairs in each batch, in this order: at most `PLACES_AT_ONCE` places, or one longer pair."""
     batches: list[list[int]] = []
     filled = PLACES_AT_ONCE
     for number in order:
@@ -99,7 +99,7 @@ Steps = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A source sentence with the trees its translation may have, or why there is none."""
+    """A source sentence with the trees its translation may have, or the reason why there are none."""
 
     source: list[str]
     trees: tuple[Nonterminal, ...]
@@ -108,7 +108,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The most probable derivation of a translation, or why the model cannot write it."""
+    """The most probable derivation of a translation, or the reason why the model cannot write it."""
 
     forced: Forced | None
     tree: Nonterminal | None = None
@@ -121,7 +121,7 @@ class Scored:
 
 
 class Scorer:
-    """Scores translations; a model that is not being trained is shared safely between threads."""
+    """Scores given translations. Threads may share it while the model is not being trained."""
 
     def __init__(self, model: TranslationModel, codec: Codec) -> None:
         self._model = model
@@ -130,7 +130,7 @@ class Scorer:
     def pairs(
         self, source: Path, target: Path, trees: Path | None = None, annotation: Path | None = None
     ) -> Iterator[Candidate]:
-        """The lines of the files, with the trees given as they are, read from parses, or built."""
+        """The lines of the files, with trees that are given, read from parses, or built from the words."""
         codec = self._codec
         needed = [kind for kind in codec.system.trees if kind in ANNOTATIONS] if trees is None else []
         if needed and annotation is None:
@@ -139,7 +139,7 @@ class Scorer:
                 "`annotation`, or bracketed trees as `trees`."
             )
         if annotation is not None and not needed:
-            raise UsageError("this model builds its trees from the words: leave `annotation` out.")
+            raise UsageError("this model builds its trees from the words. Leave `annotation` out.")
         files = CorpusConfiguration(source=source, target=target, **dict.fromkeys(needed, annotation))
         corpus = Corpus("score", files, codec.system.trees if trees is None else ())
         reader = Reader(corpus, codec.system, codec.source_side, codec.target_side, NO_FILTERS)
@@ -159,7 +159,7 @@ class Scorer:
                 yield Candidate(words.source, found, None if found else reasons[0])
 
     def score(self, candidates: Sequence[Candidate]) -> list[Scored]:
-        """The most probable tree of each candidate."""
+        """Each candidate with its most probable tree."""
         pairs: list[tuple[Steps, Steps]] = []
         owners: list[tuple[int, Nonterminal]] = []
         problems: dict[int, str] = {}

@@ -1,4 +1,4 @@
-"""Lines of text as a model reads them, in batches of like length."""
+"""Lines of text as a model reads them, in batches of similar length."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CONTROL_CHARACTERS = "held control characters, which were read as spaces"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """A line as words and as piece numbers, the end among them; a line without words has none."""
+    """A line as words and as piece numbers, the end included; a line without words has no pieces."""
 
     pieces: NDArray[np.int32]  # S
     words: tuple[str, ...]
@@ -29,7 +29,7 @@ class Source:
 
 
 def read_source(codec: Codec, text: str, longest: int | None) -> Source:
-    """The line's pieces, and what is remarkable about it; `longest` is how many pieces training allowed."""
+    """The line's words and pieces, with remarks for the user; `longest` is the most pieces that training allowed."""
     clean = "".join(" " if unicodedata.category(c) == "Cc" and c != "\t" else c for c in text)
     remarks = [CONTROL_CHARACTERS] if clean.strip() != text.strip() else []
     words = codec.source_side.split(clean)
@@ -44,10 +44,10 @@ def read_source(codec: Codec, text: str, longest: int | None) -> Source:
 
 
 def batches(sources: Sequence[Source], most_sentences: int, most_places: int) -> Iterator[list[int]]:
-    """The numbers of the sources of each batch, of like length, longest first; those without words are left out.
+    """The numbers of the sources in each batch, of similar length, longest first; those without words are left out.
 
-    A batch has at most so many sentences and so many places, padding included; a sentence that is longer is a
-    batch of its own.
+    A batch has at most `most_sentences` sentences and `most_places` places, padding included; a sentence longer
+    than that is a batch by itself.
     """
     longest_first = sorted((n for n, source in enumerate(sources) if len(source)), key=lambda n: -len(sources[n]))
     batch: list[int] = []

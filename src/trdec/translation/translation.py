@@ -1,4 +1,4 @@
-"""A source line as a model reads it, and its translation with tree, scores and alternatives."""
+"""A translation with its tree, scores and alternatives."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from trdec.trees import brackets
 from trdec.trees.tree import Nonterminal
 
 NO_TREE_BRACKETS = "(())"
-"""How a file of trees says that a line has none."""
+"""How a file of trees marks a line that has none."""
 
-CUT_SHORT = "reached the greatest length and had to end there"
+CUT_SHORT = "reached the maximum length and stopped there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,11 @@ class Translation:
     actions: tuple[ScoredAction, ...] = ()
     truncated: bool = False
     remarks: tuple[str, ...] = ()
-    """What its reader should know: the line was longer than any seen, and so on."""
+    """What the user should know, for example that the line was longer than any in training."""
     alternatives: tuple[Translation, ...] = ()
-    """The next best translations, if more than one was asked for."""
+    """The next best translations, if more than one was requested."""
     attention: TranslationAttention | None = None
-    """How much each source piece was looked at for each action, if asked for."""
+    """The attention to each source piece at each action, if requested."""
 
     @property
     def brackets(self) -> str:
@@ -44,7 +44,7 @@ class Translation:
         return NO_TREE_BRACKETS if self.tree is None or not self.tree.children else brackets.write(self.tree)
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, as JSON has it."""
+        """The contents as JSON values."""
         content: dict[str, Any] = {
             "text": self.text,
             "tree": self.brackets,
@@ -68,8 +68,8 @@ def translation_of(
     attentions: Sequence[TranslationAttention] | None = None,
 ) -> Translation:
     """The first hypothesis as a translation, the others as its alternatives."""
-    looked: Sequence[TranslationAttention | None] = attentions or [None] * len(hypotheses)
-    best, *others = (_one(codec, each, remarks, attention) for each, attention in zip(hypotheses, looked, strict=True))
+    given: Sequence[TranslationAttention | None] = attentions or [None] * len(hypotheses)
+    best, *others = (_one(codec, each, remarks, attention) for each, attention in zip(hypotheses, given, strict=True))
     return replace(best, alternatives=tuple(others))
 
 

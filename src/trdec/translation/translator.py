@@ -1,4 +1,4 @@
-"""A trained model, ready to translate: what a program or a server holds."""
+"""A trained model, ready to translate: the class that programs and servers use."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from trdec.translation.source import Source, batches, read_source
 from trdec.translation.translation import Translation, translation_of
 
 ROWS = 256
-"""Hypotheses in a batch, unless its size is given: enough for matrix products to be fast."""
+"""Hypotheses in a batch, unless a batch size is given: enough for fast matrix products."""
 
 PLACES = 24_000
-"""Source places in a batch times hypotheses of a sentence, at most: this bounds memory for long lines."""
+"""The most source places in a batch times hypotheses per sentence: this bounds the memory for long lines."""
 
 WINDOW = 16
 """Batches of lines that are sorted by length together."""
 
 Search = Callable[[Sequence[int], Sequence[Source]], list[Translation]]
-"""From some lines' numbers and sources to the translation of each."""
+"""From the numbers and sources of some lines to their translations."""
 
 
 class Translator:
-    """Translates lines of text. It holds no state that changes, so threads may share it.
+    """Translates lines of text. It holds no mutable state, so threads may share it.
 
     >>> translator = Translator.load(MODEL)
     >>> translation, = translator.translate(["Finise piti yesebil ."])
@@ -60,9 +60,9 @@ class Translator:
     def __init__(
         self, models: Sequence[TranslationModel], codec: Codec, longest: int | None = None, device: str = "cpu"
     ) -> None:
-        """A translator by one model in evaluation mode, with the weights it has now, or by several together.
+        """A translator that uses one model in evaluation mode, with its present weights, or several models together.
 
-        `longest` is how many source pieces training allowed.
+        `longest` is the most source pieces that training allowed.
         """
         self.codec = codec
         self._models = tuple(models)
@@ -81,8 +81,8 @@ class Translator:
             its_codec, its_model, _ = load_model(Path(other), device)
             if not _same(codec, its_codec):
                 raise UsageError(
-                    f"{other}: its subwords or its grammar are not those of {path}, so the two cannot translate "
-                    "together. Train both with the same prepared data."
+                    f"{other}: its subwords or its grammar differ from those of {path}, so the two cannot be "
+                    "combined. Train both on the same prepared data."
                 )
             models.append(its_model)
         return cls(models, codec, longest, device)
@@ -101,9 +101,9 @@ class Translator:
         batch_size: int | None = None,
         attention: bool = False,
     ) -> list[Translation]:
-        """The translation of each line, in their order; the next best ones are its `alternatives`.
+        """The translation of each line, in order; the next best ones are its `alternatives`.
 
-        If asked for, each has its `attention`: that takes another pass, and changes nothing else.
+        On request each has its `attention`, which takes another pass and changes nothing else.
         """
         settings = BeamSettings(
             beam_size, n_best, Normalisation(length_power, length_unit), LengthLimits(min_ratio, max_ratio, max_extra)
@@ -121,25 +121,25 @@ class Translator:
     ) -> Iterator[Translation]:
         """The translations in order, as batches finish; lines are read a window of batches at a time.
 
-        If reading the lines raises an error, those before it are still translated, then it is raised.
+        If reading the lines raises an error, the lines before it are translated first, then it is raised.
         """
         chosen = settings or BeamSettings()
-        asked = demands or Demands()
+        required = demands or Demands()
         width = chosen.beam_size if isinstance(chosen, BeamSettings) else chosen.samples
         if batch_size is not None and batch_size < 1:
             raise UsageError(f"expected a batch of at least 1 sentence, found {batch_size}.")
 
         def search(numbers: Sequence[int], sources: Sequence[Source]) -> list[Translation]:
             source = SourceBatch.of([each.pieces for each in sources]).to(self._device)
-            constraints = asked.constraints(self.codec, self._effects, numbers, sources)
+            constraints = required.constraints(self.codec, self._effects, numbers, sources)
             if isinstance(chosen, BeamSettings):
                 found = beam_search(self._model, self._effects, source, chosen, constraints, numbers)
             else:
                 found = sample(self._model, self._effects, source, chosen, numbers, constraints)
-            looked = attention_of(self._models, self.codec, sources, found) if attention else [None] * len(found)
+            weights = attention_of(self._models, self.codec, sources, found) if attention else [None] * len(found)
             return [
                 translation_of(self.codec, hypotheses, each.remarks, attentions)
-                for hypotheses, each, attentions in zip(found, sources, looked, strict=True)
+                for hypotheses, each, attentions in zip(found, sources, weights, strict=True)
             ]
 
         size = batch_size or max(1, ROWS // width)
@@ -156,7 +156,7 @@ class Translator:
     def _in_order(
         self, first: int, sources: Sequence[Source], search: Search, size: int, places: int
     ) -> Iterator[Translation]:
-        """The translations of a window from line `first` on, each as soon as all before it are there."""
+        """The translations of a window from line `first` on, each as soon as all before it are done."""
         done: dict[int, Translation] = {
             number: Translation("", remarks=source.remarks) for number, source in enumerate(sources) if not len(source)
         }
@@ -173,11 +173,11 @@ class Translator:
 
 
 class _Lines:
-    """Lines that end where reading them fails; the error waits until what was read has been dealt with."""
+    """Lines that end where reading fails; the error is kept until the lines read before it have been translated."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         if isinstance(texts, str):
-            raise UsageError("expected a list of lines, found one string. Put it into a list.")
+            raise UsageError("expected a list of lines, found one string. Put it in a list.")
         self._texts = iter(texts)
         self._error: Exception | None = None
 
@@ -191,18 +191,18 @@ class _Lines:
             return next(self._texts)
         except StopIteration:
             raise
-        except Exception as error:  # noqa: BLE001  (whatever it is, it is raised later)
+        except Exception as error:  # noqa: BLE001  (it is raised later, whatever it is)
             self._error = error
             raise StopIteration from None
 
     def raise_error(self) -> None:
-        """Raise what reading raised, if anything."""
+        """Raise the error that reading raised, if any."""
         if self._error is not None:
             raise self._error
 
 
 def _same(one: Codec, other: Codec) -> bool:
-    """Whether two codecs read and write the same numbers."""
+    """Whether two codecs use the same numbers."""
     return (
         one.table.actions == other.table.actions
         and one.source_side.subwords.pieces == other.source_side.subwords.pieces

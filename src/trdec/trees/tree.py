@@ -1,7 +1,7 @@
-"""What a target tree is: terminals that hold words, nonterminals that hold children.
+"""Target trees: terminals that hold words, nonterminals that hold children.
 
-Trees are values: they compare, hash and pickle, and are transformed into new trees, never
-changed. A tree may be as deep as its sentence is long, so nothing here recurses.
+Trees are values: they can be compared, hashed and pickled, and transforms make new trees, never change one. A tree
+may be as deep as its sentence is long, so nothing here recurses.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ROOT = "ROOT"
 """The label at the top of every tree that a target accepts."""
 
 NULL = "NULL"
-"""The label of a node that only groups (the paper's null tag)."""
+"""The label of a node that only groups its children (the paper's null tag)."""
 
 PRE = "pre"
 """The label of a preterminal: a node whose children are all terminals."""
@@ -108,7 +108,7 @@ def fold(
     """The result of `nonterminal` for the top node, given the results of its children, bottom-up."""
     if isinstance(tree, Terminal):
         return terminal(tree)
-    # One entry for each open node: the node, its children still to visit, the results of the others.
+    # One entry per open node: the node, its children still to visit, the results of those visited.
     stack: list[tuple[Nonterminal, Iterator[Tree], list[Folded]]] = [(tree, iter(tree.children), [])]
     while True:
         node, remaining, done = stack[-1]
@@ -127,7 +127,7 @@ def fold(
 
 
 def splice(tree: Nonterminal, children_of: Callable[[Nonterminal, list[Tree]], Iterable[Tree]]) -> list[Tree]:
-    """What replaces the top when `children_of` replaces every node by some trees, bottom-up."""
+    """The trees that replace the top node when `children_of` replaces every node by trees, bottom-up."""
 
     def replace(node: Nonterminal, done: list[list[Tree]]) -> list[Tree]:
         return list(children_of(node, [child for children in done for child in children]))
@@ -147,7 +147,7 @@ def _flatten(tree: Tree) -> tuple[str | int, ...]:
 
 
 def _unflatten(flat: tuple[str | int, ...]) -> Nonterminal:
-    """The tree that `_flatten` wrote: read backwards, children stand ready when their parent comes."""
+    """The tree that `_flatten` wrote: reading backwards, children are ready when their parent comes."""
     stack: list[Tree] = []
     for position in range(len(flat) - 2, -1, -2):
         name, arity = str(flat[position]), int(flat[position + 1])
@@ -165,7 +165,7 @@ def _unflatten(flat: tuple[str | int, ...]) -> Nonterminal:
 class Entry:
     """What a treebank file holds for one sentence.
 
-    With neither tree nor error, the parser found no tree. Errors are held, not raised, so that reading can
+    Without a tree or an error, the parser found no tree. Errors are stored, not raised, so that reading can
     continue with the next sentence; a caller that wants to stop raises them.
     """
 

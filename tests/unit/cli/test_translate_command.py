@@ -208,7 +208,7 @@ def test_what_would_lose_a_file_or_mean_nothing_is_refused(model: Path, tmp_path
     result = run(translate_command, model, "--top-k", 3, stdin="x\n")
     assert "--temperature, --top-k and --top-p say how to sample. Add --sample." in result.stderr
     for option in ("--max-ratio", "--min-ratio"):
-        assert "expected ratios of length" in run(translate_command, model, option, "inf", stdin="x\n").stderr
+        assert "expected finite length limits" in run(translate_command, model, option, "inf", stdin="x\n").stderr
     assert (
         "expected a length power of 0 or more"
         in run(translate_command, model, "--length-power", "inf", stdin="x\n").stderr
@@ -216,7 +216,7 @@ def test_what_would_lose_a_file_or_mean_nothing_is_refused(model: Path, tmp_path
     assert "or a ratio above 0" in run(translate_command, model, "--word-ratio", "inf", stdin="x\n").stderr
     kept.write_text("(())\n")
     result = run(translate_command, model, "--skeleton", kept, "--words", 3, stdin="x\n")
-    assert "a tree without words and a number of words are demanded at once. Choose one." in result.stderr
+    assert "a tree without words and a number of words cannot be demanded together. Choose one." in result.stderr
 
 
 def test_samples_and_ensembles(model: Path, lines: list[str]) -> None:

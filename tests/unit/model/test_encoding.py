@@ -50,5 +50,5 @@ def test_a_decoder_starts_from_the_summary_or_from_the_mean_of_the_states() -> N
     expected = bridge.projection(torch.tensor([[2.0, 2, 2, 2], [5, 5, 5, 5]]))
     torch.testing.assert_close(cell, expected)
     torch.testing.assert_close(hidden, expected.tanh())
-    with pytest.raises(ValueError, match=r"multiple of hidden_size, 3.*have 4.*bridge"):
+    with pytest.raises(ValueError, match=r"multiple of hidden_size, 3.*size 4.*bridge"):
         LastState(3, 4)

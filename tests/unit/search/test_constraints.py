@@ -156,6 +156,6 @@ def test_an_ensemble_is_the_mean_of_probabilities() -> None:
 
 def test_words_outside_the_vocabulary_cannot_be_a_prefix() -> None:
     table = ActionTable(Tiny.of("seq2seq").target)
-    with pytest.raises(Exception, match="not among the 4 of this target"):
+    with pytest.raises(Exception, match="not among the 4 actions"):
         Prefix.of(table, torch.ones(4, dtype=torch.bool), [["z"]])
     assert table.number(EmitWord("a")) == 0

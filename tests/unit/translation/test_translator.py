@@ -144,13 +144,13 @@ def test_remarkable_lines_are_remarked(translator: Translator, lines: list[str])
 
 
 def test_nothing_is_asked_of_one_string_or_of_a_beam_that_is_too_narrow(translator: Translator) -> None:
-    with pytest.raises(UsageError, match="Put it into a list"):
+    with pytest.raises(UsageError, match="found one string"):
         translator.translate("one line")
     with pytest.raises(UsageError, match="beam_size 2 and n_best 3"):
         translator.translate(["a"], beam_size=2, n_best=3)
     with pytest.raises(UsageError, match="length power of 0 or more"):
         translator.translate(["a"], length_power=-1)
-    with pytest.raises(UsageError, match="min_ratio that is not above"):
+    with pytest.raises(UsageError, match="min_ratio no greater than max_ratio"):
         translator.translate(["a"], min_ratio=3, max_ratio=2)
 
 
@@ -162,11 +162,11 @@ def _copy(directory: Path, to: Path) -> Path:
 def test_a_directory_that_is_no_model_says_so(directory: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"nowhere: expected a model directory, found nothing\. Make one with"):
         Translator.load(tmp_path / "nowhere")
-    with pytest.raises(ModelError, match=r"has no config\.yaml"):
+    with pytest.raises(ModelError, match=r"there is no config\.yaml"):
         Translator.load(tmp_path)
     half = _copy(directory, tmp_path / "half")
     (half / "model.safetensors").unlink()
-    with pytest.raises(ModelError, match=r"has no model\.safetensors"):
+    with pytest.raises(ModelError, match=r"there is no model\.safetensors"):
         Translator.load(half)
 
 

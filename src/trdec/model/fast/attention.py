@@ -1,8 +1,8 @@
-"""Attention, fast: comparing queries with keys, and the weights and contexts of all steps of a batch with gradients.
+"""Fast attention: comparing queries with keys, and the weights and contexts of a batch's steps with their gradients.
 
-Attention costs a product per source place. Three things make it fast: exponentials are taken once for each query and
-key, not once for each pair; rows are compared in groups that stay in the processor's cache (`source`); and a context
-enters gates and features as the sum of encoder states that were multiplied already: W c = sum over j of a[j] (W h[j]).
+Attention costs a product per source place. Three things make it fast: exponentials are computed once for each query
+and key, not once for each pair; rows are compared in groups that stay in the processor's cache (`source`); and a
+context enters gates and features as a sum of projected encoder states: W c = sum over j of a[j] (W h[j]).
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from trdec.model.fast.kernels import padded_stride, softmax_backward, transposed
 from trdec.model.fast.source import SourceTable
 
 LARGEST_KEY = 20.0
-"""tanh of this is 1 to the last bit, in any precision."""
+"""The largest key that is exponentiated apart from its query; its tanh is 1 to the last bit, in any precision."""
 
 
 class KeyComparison(Protocol):
-    """How rows score the places of their sources; a softmax of the scores is the attention's."""
+    """How rows score the places of their sources; a softmax of the scores gives the attention weights."""
 
     keys: SourceTable
 
     def queries(self, hidden: Tensor, out: Tensor | None = None) -> Tensor:
-        """Hidden states n H as they are compared: n H."""
+        """n H: the queries of hidden states n H, as they are compared with the keys."""
 
     def add_scores(self, vectors: Tensor, queries: Tensor, scores: Tensor) -> None:
-        """Add to scores g*S those of queries g 1 H for keys g S H, or 1 S H that all of the group compare with."""
+        """Add to scores g*S those of queries g 1 H for keys g S H, or for keys 1 S H that the whole group shares."""
 
     def start_backward(self) -> None:
-        """Forget what an earlier backward pass has gathered."""
+        """Discard what an earlier backward pass accumulated."""
 
     def backward(self, sentences: list[int], queries: Tensor, d_scores: Tensor, d_queries: Tensor) -> None:
-        """Fill d_queries n H and gather the gradients of keys and parameters, given those of the scores n S."""
+        """Fill d_queries n H and accumulate the gradients of keys and parameters, given those of the scores n S."""
 
     def d_hidden(self, d_queries: Tensor) -> Tensor:
         """The gradient n H of the hidden states, given that of the queries."""
@@ -46,13 +46,13 @@ class KeyComparison(Protocol):
 
 
 class AdditiveComparison:
-    """v tanh(q + k), but for a term that is the same for all keys: -2 v r with r = 1 / (1 + e^2q e^2k).
+    """v tanh(q + k), up to a term that is the same for all keys: -2 v r with r = 1 / (1 + e^2q e^2k).
 
-    tanh(q + k) = 1 - 2 r and its derivative is 4 (r - r^2). The exponentials are made once for each query and key, and
-    a division costs half of a tanh. The scores are v - 2 v r, of which a softmax need not see the first term, nor v's
-    gradient, since the gradients of a softmax's scores sum to zero. With keys within LARGEST_KEY of 0, a query whose
-    exponential overflows or vanishes (beyond 43 in single precision) does no harm: the sum is so large that its tanh
-    is 1 or -1. With larger keys, the exponential is made of the sum.
+    tanh(q + k) = 1 - 2 r and its derivative is 4 (r - r^2). The exponentials are computed once for each query and key,
+    and a division costs half as much as a tanh. The scores are v - 2 v r; the first term affects neither the softmax
+    nor v's gradient, since the gradients of a softmax's scores sum to zero. With keys within LARGEST_KEY of 0, a query
+    whose exponential overflows or vanishes (beyond 43 in single precision) does no harm: the sum is so large that its
+    tanh is 1 or -1. With larger keys, the exponential of the sum is computed instead.
     """
 
     def __init__(self, keys: Tensor, lengths: list[int], query_weight: Tensor, score_weight: Tensor) -> None:
@@ -72,7 +72,7 @@ class AdditiveComparison:
         return self._prepared(torch.mm(hidden, self._query_columns, out=out))
 
     def _room(self, rows: int, places: int) -> tuple[Tensor, Tensor]:
-        """Memory that is used again and again, as g S H and as g*S H: views cost a tenth of a row."""
+        """Reused memory, as g S H and as g*S H; the views are kept, since making them costs a tenth of a row."""
         if (rows, places) not in self._rooms:
             shape = (rows, places, len(self.score_weight))
             size = rows * places * len(self.score_weight)
@@ -167,14 +167,14 @@ class DotComparison:
 
 
 def parameters_of(attention: Attention) -> tuple[Tensor, ...]:
-    """What comparing takes besides the keys."""
+    """The parameters that comparing takes besides the keys."""
     return (attention.query_weight, attention.score_weight) if isinstance(attention, AdditiveAttention) else ()
 
 
 def comparison_of(
     kind: type[Attention], keys: Tensor, lengths: list[int], parameters: Sequence[Tensor]
 ) -> KeyComparison:
-    """How an attention of this kind compares with keys sum(S) H."""
+    """The comparison with keys sum(S) H for this kind of attention."""
     if issubclass(kind, DotAttention):
         return DotComparison(keys, lengths)
     query_weight, score_weight = parameters
@@ -182,7 +182,7 @@ def comparison_of(
 
 
 class AttentionTape:
-    """The attention weights of all places of a batch, and their gradients; the first B rows of the table are zero."""
+    """The attention weights of all places of a batch, and their gradients; those of the B start states are zero."""
 
     def __init__(self, comparison: KeyComparison, places: int) -> None:
         self.comparison = comparison
@@ -207,7 +207,7 @@ class AttentionTape:
         torch.softmax(scores, dim=1, out=self.weights[self.num_starts + begin : self.num_starts + end])
 
     def start_backward(self) -> None:
-        """Forget what an earlier backward pass has gathered."""
+        """Discard what an earlier backward pass accumulated."""
         self.comparison.start_backward()
         self.d_queries = torch.empty_like(self.queries)  # N H
 
@@ -226,9 +226,9 @@ class AttentionTape:
 
 
 class ContextTape:
-    """What contexts contribute to the gates, W c = sum over j of a[j] (W h[j]), and the gradients of that.
+    """The contexts' contribution to the gates, W c = sum over j of a[j] (W h[j]), and its gradients.
 
-    W h is given for all places of the source, so that a step multiplies S numbers a row instead of C.
+    W h is given for all places of the source, so a step multiplies S numbers per row instead of C.
     """
 
     def __init__(self, projected: Tensor, lengths: list[int]) -> None:
@@ -246,7 +246,7 @@ class ContextTape:
                 rows.baddbmm_(part.view(len(rows), 1, -1), projected)
 
     def backward(self, d_gates: Tensor, d_weights: Tensor, sentences: list[int]) -> None:
-        """Add the gradient n S of the weights."""
+        """Add the gradient of the weights to d_weights n S, given that of the gates n 4H."""
         sizes, vectors = self.projected.groups(sentences)
         parts = self.projected.row_parts(d_weights, sentences, sizes)  # g*S each
         if self.projected.padded is None:

@@ -20,7 +20,7 @@ class FastForm(Protocol):
     """A faster way to compute what a decoder's definition says."""
 
     def run(self, encoding: Encoding, batch: Batch, dropout: DecoderDropout) -> DecoderPass:
-        """What `step_through` gives, values and gradients."""
+        """The same values and gradients as `step_through`."""
 
     def for_search(self, encoder: Encoder, softmax: ActionSoftmax, output_matrix: Tensor) -> SearchModel:
         """A model that steps with the present weights, without gradients."""
@@ -33,17 +33,17 @@ class FastLSTM:
         self._network = FastNetwork.of(decoder)
 
     def run(self, encoding: Encoding, batch: Batch, dropout: DecoderDropout) -> DecoderPass:
-        """All steps of a batch in one recurrence."""
+        """All steps of a batch, in one recurrence."""
         return self._network.run(encoding, batch, dropout)
 
     def for_search(self, encoder: Encoder, softmax: ActionSoftmax, output_matrix: Tensor) -> SearchModel:
-        """Steps over weights arranged for few rows."""
+        """A search model with the weights laid out for few rows."""
         return FastSearch(self._network, encoder, softmax, output_matrix)
 
 
 def fast_form(decoder: AnyDecoder) -> FastForm | None:
     """The decoder's fast form, or None if it has none."""
-    # Exactly these classes: one derived from them may step otherwise.
+    # Exactly these classes: a subclass may step differently.
     if isinstance(decoder, TreeDecoder | SequenceDecoder) and type(decoder) in (TreeDecoder, SequenceDecoder):
         return FastLSTM(decoder)
     return None

@@ -1,6 +1,6 @@
 """The operations that training and search spend their time in.
 
-Each is a function of tensors with one implementation in torch; whoever has a faster one replaces it here.
+Each is a function of tensors with one implementation in torch; a faster one can replace it here.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ import torch
 from torch import Tensor
 
 _LINE = 16
-"""Numbers of a cache line in single precision."""
+"""How many single-precision numbers fit into a cache line."""
 
 _COLLIDING = 256
-"""Rows a multiple of this many numbers apart share few lines of the processor's cache, and drive each other out."""
+"""Rows a multiple of this many numbers apart share few lines of the processor's cache and evict each other."""
 
 
 def padded_stride(matrix: Tensor) -> Tensor:
-    """The same matrix, its rows at the beginning of cache lines and not a multiple of 256 numbers apart.
+    """The same matrix with rows that start at cache lines and a stride that is not a multiple of 256 numbers.
 
-    Fifty rows multiply a 512 x 2048 matrix a quarter faster so.
+    This makes multiplying fifty rows by a 512 x 2048 matrix a quarter faster.
     """
     height, width = matrix.shape
     stride = -(-width // _LINE) * _LINE
@@ -28,12 +28,12 @@ def padded_stride(matrix: Tensor) -> Tensor:
 
 
 def transposed(weight: Tensor) -> Tensor:
-    """A weight X K as the matrix K X that rows R K are multiplied with, laid out so that few rows are fast."""
+    """A weight X K as the matrix K X that rows R K are multiplied by, laid out to be fast for few rows."""
     return padded_stride(weight.t().contiguous())  # two copies are faster than one that transposes and pads
 
 
 def lstm_gates(gates: Tensor, previous_cell: Tensor, cell: Tensor, tanh_cell: Tensor, hidden: Tensor) -> None:
-    """Activate gates n 4H in place, in the order i, f, o, g, and fill cell, tanh of the cell and hidden state, n H."""
+    """Activate gates n 4H in place, in the order i, f, o, g, and fill the cell, its tanh and the hidden state, n H."""
     size = hidden.shape[1]
     gates[:, : 3 * size].sigmoid_()
     gates[:, 3 * size :].tanh_()
@@ -68,5 +68,5 @@ def softmax_backward(weights: Tensor, d_weights: Tensor, out: Tensor) -> Tensor:
 
 
 def sum_by_row(rows: Tensor, values: Tensor, num_rows: int) -> Tensor:
-    """num_rows X: for each row the sum of the values M X that belong to it."""
+    """num_rows X: for each row, the sum of the values M X that belong to it."""
     return values.new_zeros(num_rows, values.shape[1]).index_add_(0, rows, values)

@@ -1,4 +1,4 @@
-"""The fast form of the LSTM decoders: the parts of a decoder that its recurrence and its search are made of."""
+"""The parts of an LSTM decoder from which its fast recurrence and its fast search are built."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class FastRNN:
         mask: Tensor | None,
         parents: ReferencedStates | None,
     ) -> tuple[RNNInputs, RNNLayout]:
-        """What the recurrence takes of it, given embedded tokens M E and each place's row among them."""
+        """Its inputs to the recurrence, given embedded tokens M E and each place's row among them."""
         weights, source = self.cell.input_weights, encoding.packed_states  # sum(S) C
         hidden, cell = self.start(encoding)  # B H
         inputs = RNNInputs(
@@ -59,7 +59,7 @@ class FastRNN:
 
 @dataclass(frozen=True)
 class FastNetwork:
-    """A decoder's parts: its RNNs, the rule RNN first, with the word RNN where there is one."""
+    """The parts of a decoder; the word RNN, where there is one, follows the rule RNN."""
 
     embedding: Tensor  # A+1 E
     rnns: tuple[FastRNN, ...]
@@ -81,24 +81,24 @@ class FastNetwork:
         return cls(embedding, rnns, decoder.readout, decoder.word_symbols)
 
     def state_weights(self) -> list[list[Tensor]]:
-        """For each RNN, what multiplies the states before, 4H H each: its own, and the word RNN's in the rule RNN."""
+        """For each RNN, what multiplies the previous states, 4H H each: its own, and in the rule RNN the word RNN's."""
         return [
             [rnn.cell.hidden_weight, *([rnn.cell.input_weights["word"]] if "word" in rnn.cell.input_weights else [])]
             for rnn in self.rnns
         ]
 
     def readout_states(self) -> list[Tensor] | None:
-        """F H for each RNN: what multiplies its states in the readout; None if they are the features."""
+        """F H for each RNN: what multiplies its states in the readout; None if the states are the features."""
         projections = self.readout.projections()
         return None if projections is None else list(projections[::2])
 
     def readout_contexts(self) -> list[Tensor | None]:
-        """F C for each RNN: what multiplies its contexts in the readout; None if that does not look at them."""
+        """F C for each RNN: what multiplies its contexts in the readout; None if the readout does not use them."""
         projections = self.readout.projections()
         return [None] * len(self.rnns) if projections is None else list(projections[1::2])
 
     def run(self, encoding: Encoding, batch: Batch, dropout: DecoderDropout) -> DecoderPass:
-        """The features of all steps: what stepping through the batch gives, computed faster."""
+        """The features of all steps: the same as stepping through the batch, but faster."""
         plan = StepPlan(batch, len(self.embedding) - 1, self.word_symbols)
         packing, words = plan.packing, plan.words
 
@@ -127,16 +127,16 @@ class FastNetwork:
 
         states, attention = [found[0]], [found[1][plan.num_rows :]]  # N H, N S
         latest: list[Tensor | None] = [None]
-        shown = dict.fromkeys([self.rnns[0].name], attention[0])
+        attention_by_rnn = {self.rnns[0].name: attention[0]}
         if words is not None:
             states.append(found[2])  # B+W H
             attention.append(found[3].index_select(0, words.latest))  # N S
             latest.append(words.latest)
             is_word = torch.zeros_like(plan.tokens, dtype=torch.bool).index_fill_(0, words.places, True)  # N
-            shown[self.rnns[1].name] = attention[1] * is_word.unsqueeze(1)
+            attention_by_rnn[self.rnns[1].name] = attention[1] * is_word.unsqueeze(1)
         features = self._features(encoding, packing, states, latest, attention)  # N F
         places, shape = packing.places_in(batch.actions.shape[1]), (batch.num_sentences, batch.actions.shape[1])
-        return DecoderPass(drop(features, packed(dropout.features)), places, shown, shape)
+        return DecoderPass(drop(features, packed(dropout.features)), places, attention_by_rnn, shape)
 
     def _features(
         self,
@@ -148,8 +148,8 @@ class FastNetwork:
     ) -> Tensor:
         """N F: tanh of the states side by side, or of the sum over the RNNs of V s + V' c.
 
-        A state is multiplied once for all places that look at it, and so are the encoder's states instead of the
-        contexts: they are fewer in a tree, and F is smaller than C.
+        A state is projected once for all places that use it. The encoder's states are projected instead of the
+        contexts: in a tree there are fewer of them, and F is smaller than C.
         """
         weights = self.readout_states()
         if weights is None:
@@ -157,7 +157,7 @@ class FastNetwork:
             return torch.tanh(torch.cat(at_places, dim=1))
         total = None
         for state, weight, rows in zip(states, weights, latest, strict=True):
-            # Sums, here and in the gradients of shared states, are formed in the states' own precision.
+            # Sums, here and in the gradients of shared states, are computed in the states' own precision.
             part = linear(state, weight).to(state.dtype)  # M F
             part = part if rows is None else part.index_select(0, rows)  # N F
             total = part if total is None else total + part
@@ -171,6 +171,6 @@ class FastNetwork:
             for weight in self.readout_contexts()
             if weight is not None
         ]  # B S F each
-        seen = torch.cat(projected, dim=1)  # B KS F
-        looking = packing.unpack(torch.cat(attention, dim=1), len(packing.counts))  # B T KS
-        return packing.pack(looking.bmm(seen.to(looking.dtype)))
+        values = torch.cat(projected, dim=1)  # B KS F
+        weights = packing.unpack(torch.cat(attention, dim=1), len(packing.counts))  # B T KS
+        return packing.pack(weights.bmm(values.to(weights.dtype)))

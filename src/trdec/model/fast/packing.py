@@ -10,9 +10,9 @@ from torch.nn import functional
 class Packing:
     """The places of a ragged batch, step by step, longest sequences first.
 
-    Step t holds the sequences that have a step t. These are the first `counts[t]` of the sorted sequences, so a
-    sequence that has ended drops out by taking a shorter view, and the row before place p of step t is the same
-    row of step t - 1. Places of step t begin at `offsets[t]`.
+    Step t holds the sequences that have a step t: the first `counts[t]` of the sorted sequences. A sequence that has
+    ended is therefore dropped by taking a shorter view, and what precedes a row of step t is the same row of step
+    t - 1. The places of step t begin at `offsets[t]`.
     """
 
     def __init__(self, lengths: Tensor) -> None:
@@ -34,7 +34,7 @@ class Packing:
         return self.starts[steps] + rows
 
     def places_in(self, num_steps: int) -> Tensor:
-        """N: where each place is in a padded batch of so many steps, flattened."""
+        """N: where each place is in a padded batch of `num_steps` steps, flattened."""
         return self.sequences * num_steps + self.steps
 
     def pack(self, padded: Tensor) -> Tensor:
@@ -54,10 +54,10 @@ class Packing:
 
 
 def embed_tokens(embedding: Tensor, groups: list[tuple[Tensor, Tensor | None]]) -> list[tuple[Tensor, Tensor]]:
-    """For each group of tokens N and its dropout mask N E: rows M E, and for each of the N places its token's row.
+    """For each group of tokens N and its dropout mask N E: rows M E, and the row of each of the N places.
 
-    Without dropout equal tokens have equal rows, so each distinct one has one; with it every place has its own.
-    All groups are looked up at once, so that the table's gradient is formed once.
+    Without dropout, each distinct token has one row; with it, every place has its own. All groups are looked up at
+    once, so that the table's gradient is computed once.
     """
     distinct, places = [], []
     for tokens, mask in groups:

@@ -12,13 +12,13 @@ from trdec.data.batch import Batch
 from trdec.model.fast.packing import Packing
 
 Rows = slice | Tensor
-"""Rows of a table: a view where they stand together, an index where they do not."""
+"""Rows of a table: a slice where they are adjacent, an index where they are not."""
 
 
 class Visit(NamedTuple):
-    """One step of an RNN: the places it fills, and where in the RNN's tables their previous states are.
+    """One step of an RNN: the places it fills, and the rows of their previous states in the RNN's tables.
 
-    Tables begin with a start state for each sorted row of the batch, then hold a row for each place.
+    A table begins with a start state for each sorted row of the batch, followed by a row for each place.
     """
 
     begin: int
@@ -26,19 +26,19 @@ class Visit(NamedTuple):
     previous: Rows  # n   table rows
     rows: Rows  # n   sorted rows of the batch
     sentences: list[int]
-    numbers: Tensor  # n   the same as a tensor
+    numbers: Tensor  # n   the sentences as a tensor
 
 
 class ReferencedStates:
-    """The rule states that some steps take as their parent's, numbered from 1 in packed order; 0 is the zero vector.
+    """The rule states that are the parent of some step, numbered from 1 in packed order; 0 is the zero vector.
 
-    A state that many children refer to is projected once, at the step that makes it; one without children never.
+    A state with several children is projected once, at the step that makes it; one without children, never.
     """
 
     def __init__(self, parent_places: Tensor, has_parent: Tensor, packing: Packing) -> None:
         self.places = parent_places[has_parent].unique()  # type: ignore[no-untyped-call] # Q   sorted
         numbers = torch.searchsorted(self.places, parent_places) + 1
-        self.numbers = torch.where(has_parent, numbers, 0)  # one for each step asked for
+        self.numbers = torch.where(has_parent, numbers, 0)  # one for each of the given steps
         bounds = torch.searchsorted(self.places, packing.starts)  # T+1
         self.bounds: list[int] = bounds.tolist()
         self.rows = packing.rows[self.places]  # Q
@@ -47,15 +47,15 @@ class ReferencedStates:
         return len(self.places)
 
     def made_at(self, step: int) -> tuple[slice, Tensor]:
-        """The numbers of the states that a step makes, and their sorted rows."""
+        """The numbers of the referenced states that a step makes, and their sorted rows."""
         begin, end = self.bounds[step], self.bounds[step + 1]
         return slice(1 + begin, 1 + end), self.rows[begin:end]
 
 
 class WordPlan:
-    """The steps of a tree decoder's word RNN, which has packed places of its own, and of which steps are parents.
+    """The steps of a tree decoder's word RNN, which has its own packed places, and the parents of both RNNs' steps.
 
-    `latest` gives, for each place of the batch, the table row of the most recent word state up to it.
+    `latest` gives, for each place of the batch, the table row of the most recent word state up to and including it.
     """
 
     def __init__(self, batch: Batch, packing: Packing, word_symbols: Tensor, start_action: int) -> None:
@@ -95,7 +95,7 @@ class WordPlan:
 
 
 class StepPlan:
-    """The steps of a batch as a recurrence visits them; `words` are those of the word RNN, where there is one."""
+    """The steps of a batch as a recurrence visits them; `words` has those of the word RNN, if there is one."""
 
     def __init__(self, batch: Batch, start_action: int, word_symbols: Tensor | None) -> None:
         self.packing = packing = Packing((~batch.padding).sum(dim=1))
@@ -108,7 +108,7 @@ class StepPlan:
 
     @property
     def before(self) -> Tensor:
-        """N: the table row of the state before each place."""
+        """N: the table row of each place's previous state."""
         return rows_before(self.packing)
 
 
@@ -125,11 +125,11 @@ def visits_of(packing: Packing) -> list[Visit]:
 
 
 def rows_before(packing: Packing) -> Tensor:
-    """N: the row, in tables that begin with B start states, of the state before each place."""
+    """N: the row of each place's previous state, in tables that begin with B start states."""
     before = len(packing.order) + packing.place(packing.rows, packing.steps - 1)
     return torch.where(packing.steps == 0, packing.rows, before)
 
 
 def take(table: Tensor, rows: Rows) -> Tensor:
-    """These rows of the table; an index of whole rows copies them several times as fast as `[]` does."""
+    """These rows of the table; `index_select` copies whole rows several times as fast as `[]`."""
     return table[rows] if isinstance(rows, slice) else table.index_select(0, rows)

@@ -1,10 +1,10 @@
 """The recurrence that training runs: all steps of a batch, forward and backward, in one autograd function.
 
-It computes what stepping the decoder computes. Only what depends on the step before is in the loop; derivations that
-have ended drop out; the word RNN runs on the rows that write a word; a parent's projection is formed once; every
-weight's gradient is one product over all steps. A *tape* owns the activations of one part over all places.
+It computes what stepping the decoder computes. Only what depends on the previous step is in the loop; derivations that
+have ended drop out; the word RNN runs only on the rows that write a word; a parent is projected once; the gradient of
+each weight is one product over all steps. A *tape* holds the activations of one part at all places.
 
-The sequence decoder's recurrence is the tree decoder's without parents and word RNN.
+The sequence decoder's recurrence is the tree decoder's without parents or a word RNN.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from trdec.model.fast.plan import ReferencedStates, StepPlan, Visit, rows_before
 
 
 def in_precision_of(parameter: Tensor, function: type[torch.autograd.Function], *arguments: Any) -> Any:
-    """What the function gives for the arguments, computed in the parameter's precision.
+    """The function applied to the arguments, computed in the parameter's precision.
 
-    Under autocast the products around a recurrence may be of lower precision; errors would add up inside it.
+    Under autocast, products outside a recurrence may have lower precision; inside it, errors would accumulate.
     """
     converted = (
         argument.to(parameter.dtype) if isinstance(argument, Tensor) and argument.is_floating_point() else argument
@@ -62,7 +62,7 @@ class LSTMTape:
 
     @cached_property
     def hidden_rows(self) -> Tensor:
-        """4H H, made for the way back alone."""
+        """4H H, which only the backward pass needs."""
         return padded_stride(self.hidden_weight)
 
     def forward(self, visit: Visit) -> Tensor:
@@ -79,7 +79,7 @@ class LSTMTape:
         return hidden
 
     def backward(self, visit: Visit, d_hidden: Tensor, d_cell: Tensor, d_gates: Tensor) -> Tensor:
-        """The gradient n H of the previous hidden states; fills d_gates, turns d_cell into the previous cells'."""
+        """The gradient n H of the previous hidden states; fills d_gates, makes d_cell that of the previous cells."""
         places = slice(visit.begin, visit.end)
         previous = take(self.cells, visit.previous)  # n H
         lstm_gates_backward(self.gates[places], previous, self.tanh_cells[places], d_hidden, d_cell, d_gates)
@@ -89,7 +89,7 @@ class LSTMTape:
         return d_recurrent
 
     def hidden_weight_gradient(self, d_gates: Tensor, before: Tensor, rows: Tensor) -> Tensor:
-        """4H H, from the gate gradients of all places and the table rows of the states before them."""
+        """4H H, from the gate gradients of all places and the table rows of their previous states."""
         recurrent = take(self.hidden, before)  # N H
         if self.mask is not None:
             recurrent *= take(self.mask, rows)
@@ -117,7 +117,7 @@ class LSTMRecurrence(torch.autograd.Function):
     def backward(ctx: Any, d_hidden: Tensor, d_final_cells: Tensor) -> tuple[Tensor | None, ...]:
         tape, packing = ctx.tape, ctx.packing
         d_gates = torch.empty_like(tape.gates)  # N 4H
-        d_cell = d_final_cells.clone()  # B H   a row's own until its last step, then what flows back
+        d_cell = d_final_cells.clone()  # B H   the final cell's gradient at a row's last step, then what flows back
         d_recurrent = torch.zeros_like(d_cell)  # B H
         for visit in reversed(ctx.visits):
             places, rows = slice(visit.begin, visit.end), visit.rows
@@ -128,9 +128,9 @@ class LSTMRecurrence(torch.autograd.Function):
 
 
 def run_lstm(inputs: Tensor, hidden_weight: Tensor, mask: Tensor | None, packing: Packing) -> tuple[Tensor, Tensor]:
-    """Hidden states N H and final cells B H, given what the inputs add to the gates N 4H.
+    """Hidden states N H and final cells B H, given the inputs' contribution to the gates N 4H.
 
-    Cells and the mask B H of variational dropout are in the packing's order of sequences.
+    The cells and the variational dropout mask B H follow the packing's order of sequences.
     """
     hidden, cells = in_precision_of(hidden_weight, LSTMRecurrence, inputs, hidden_weight, mask, packing)
     return hidden, cells
@@ -138,11 +138,11 @@ def run_lstm(inputs: Tensor, hidden_weight: Tensor, mask: Tensor | None, packing
 
 @dataclass(frozen=True)
 class RNNInputs:
-    """What an attentional LSTM starts from and is fed: everything that has a gradient."""
+    """The start states, inputs and weights of an attentional LSTM: everything that has a gradient."""
 
     tokens: Tensor  # M 4H   projected embeddings with the bias
     hidden_weight: Tensor  # 4H H
-    projected: Tensor  # sum(S) 4H   the encoder's states as contexts enter the gates
+    projected: Tensor  # sum(S) 4H   the encoder's states, projected as contexts are for the gates
     hidden: Tensor  # B H   sorted rows
     cell: Tensor  # B H
     keys: Tensor  # sum(S) H
@@ -163,7 +163,7 @@ class RNNInputs:
 
 @dataclass(frozen=True)
 class RNNLayout:
-    """What has no gradient: the row of each place's token, dropout of the state, and the steps that are parents."""
+    """What has no gradient: each place's token row, the dropout of the state, and the steps that are parents."""
 
     token_rows: Tensor  # M
     mask: Tensor | None  # B H   sorted rows
@@ -191,12 +191,12 @@ class ParentTape:
         self.projected = weight.new_zeros(1 + len(referenced), weight.shape[0])  # 1+Q 4H
 
     def start_backward(self) -> None:
-        """Forget what an earlier backward pass has gathered."""
+        """Discard what an earlier backward pass accumulated."""
         self.weight_rows = padded_stride(self.weight)  # 4H H
         self.d_projected = torch.zeros_like(self.projected)
 
     def project(self, step: int, hidden: Tensor) -> None:
-        """Project those of a step's states n H that have children."""
+        """Project the states among n H of a step that have children."""
         numbers, rows = self.referenced.made_at(step)
         if len(rows):
             torch.mm(hidden.index_select(0, rows), self.columns, out=self.projected[numbers])
@@ -213,7 +213,7 @@ class ParentTape:
 
 
 class RNNTape:
-    """An attentional LSTM with input feeding, and parents where it has some, over all its places."""
+    """An attentional LSTM with input feeding, and with parents if it has any, over all its places."""
 
     def __init__(self, inputs: RNNInputs, layout: RNNLayout, source_lengths: list[int]) -> None:
         self.layout, self.num_tokens = layout, len(inputs.tokens)
@@ -244,7 +244,7 @@ class RNNTape:
         return hidden
 
     def start_backward(self, d_weights: Tensor) -> None:
-        """Begin with the gradient B+N S of the attention weights that came from outside."""
+        """Begin with the gradient B+N S that the attention weights have from outside the recurrence."""
         self.attention.start_backward()
         if self.parents is not None:
             self.parents.start_backward()
@@ -275,9 +275,9 @@ class RNNTape:
         d_cell: Tensor,  # B H
         parent_states: Tensor,  # the rule RNN's, N H
     ) -> tuple[Tensor | None, ...]:
-        """The gradients of `RNNInputs`, in the order of its fields: what could wait until all gates' were known."""
+        """The gradients of `RNNInputs`, in the order of its fields, computed once those of all gates are known."""
         d_keys, *d_attention = self.attention.gradients(self.states)
-        weights = self.attention.weights.index_select(0, before)  # N S   those that formed the contexts
+        weights = self.attention.weights.index_select(0, before)  # N S   those of the contexts
         return (
             sum_by_row(self.layout.token_rows, self.d_gates, self.num_tokens),
             self.lstm.hidden_weight_gradient(self.d_gates, before, rows),
@@ -291,7 +291,7 @@ class RNNTape:
 
 
 class WordsInRules:
-    """What each row's most recent word state contributes to the rule RNN's gates, and the gradient of that."""
+    """The contribution of each row's most recent word state to the rule RNN's gates, and its gradient."""
 
     def __init__(self, weight: Tensor, word: RNNTape) -> None:
         self.weight = weight  # 4H H
@@ -300,19 +300,19 @@ class WordsInRules:
         self.latest = word.lstm.hidden[: word.num_starts] @ self.columns  # B 4H
 
     def forward(self, visit: Visit, hidden: Tensor) -> None:
-        """Take the word states n H in place of their rows' earlier ones."""
+        """Replace the earlier word states of these rows by the new ones, n H."""
         assert isinstance(visit.rows, Tensor)
         self.latest.index_copy_(0, visit.rows, hidden @ self.columns)
 
     def start_backward(self) -> None:
-        """Forget what an earlier backward pass has gathered."""
+        """Discard what an earlier backward pass accumulated."""
         self.weight_rows = padded_stride(self.weight)  # 4H H
-        # The gradient of a word state's contribution is the sum over the steps until the next one.
+        # The gradient of a word state's contribution is a sum over the steps until the next word state.
         self.d_latest = torch.zeros_like(self.latest)  # B 4H
         self.d_projected = self.latest.new_empty(len(self.word.lstm.hidden), self.latest.shape[1])  # B+W 4H
 
     def backward(self, visit: Visit) -> Tensor:
-        """The gradient n H of the word states that were taken."""
+        """The gradient n H of the word states of this visit."""
         assert isinstance(visit.rows, Tensor)
         here = slice(self.word.num_starts + visit.begin, self.word.num_starts + visit.end)
         d_projected = torch.index_select(self.d_latest, 0, visit.rows, out=self.d_projected[here])  # n 4H
@@ -359,7 +359,7 @@ class Tape:
     def backward(
         self, d_rule: Tensor, d_rule_weights: Tensor, d_word: Tensor | None = None, d_word_weights: Tensor | None = None
     ) -> tuple[Tensor | None, ...]:
-        """The gradients of the rule RNN's inputs, of the word RNN's, and of the word states' way into the rule RNN."""
+        """The gradients of the rule RNN's inputs, the word RNN's, and the weight of word states in the rule RNN."""
         plan, rule, words = self.plan, self.rule, self.plan.words
         rule.start_backward(d_rule_weights)
         if self.word is not None and self.words_in_rules is not None:
@@ -404,7 +404,7 @@ class Recurrence(torch.autograd.Function):
     """The states and attention weights of the rule RNN, and of the word RNN where there is one.
 
     Rule states N H and rule attention weights B+N S; then word states B+W H and word attention weights B+W S. Tables
-    of B+... rows begin with a row for each start; a start has zero weights.
+    of B+... rows begin with a row for each start state, whose attention weights are zero.
     """
 
     @staticmethod

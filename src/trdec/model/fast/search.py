@@ -1,8 +1,8 @@
-"""The decoders' step as a search takes it: what their definition says, computed with less.
+"""The decoders' step as search runs it: the same as their definition, with less computation.
 
-What does not change between steps is prepared: the projections of all action embeddings once for a set of weights,
-those of the encoder's states, through which contexts enter gates and features, once for a batch of sentences, a
-parent's once for all its children, a state's once for all hypotheses that continue it. The word RNN touches only the
+What does not change between steps is computed in advance: the projections of all action embeddings once for a set of
+weights, those of the encoder's states, through which contexts enter gates and features, once for a batch of sentences,
+a parent's once for all its children, a state's once for all hypotheses that continue it. The word RNN runs only on the
 rows that write. All hypotheses of a sentence attend to it together, and none to padding.
 """
 
@@ -23,42 +23,42 @@ from trdec.model.interfaces import Encoder, Encoding
 from trdec.model.softmax import ActionSoftmax
 
 COMPARED_AT_ONCE = 2**18
-"""Numbers that are compared at once: a megabyte, so that they stay in the processor's cache."""
+"""How many numbers are compared at once: a megabyte, so that they stay in the processor's cache."""
 
 
 @dataclass(frozen=True)
 class RowSource:
-    """The sentences of a batch as one RNN's rows look at them."""
+    """The sentences of a batch as one RNN attends to them."""
 
     comparison: KeyComparison
     keys: tuple[Tensor, ...]  # 1 S H each
-    shown: tuple[Tensor, ...]  # S X each   what a place shows to a row that looks at nothing else
+    values: tuple[Tensor, ...]  # S X each   the context of a row that attends to one place only
 
     def select(self, numbers: Sequence[int]) -> RowSource:
         """These sentences in this order; nothing is copied."""
-        return RowSource(self.comparison, tuple(self.keys[n] for n in numbers), tuple(self.shown[n] for n in numbers))
+        return RowSource(self.comparison, tuple(self.keys[n] for n in numbers), tuple(self.values[n] for n in numbers))
 
-    def look(self, hidden: Tensor, counts: Sequence[int]) -> Tensor:
-        """n X: what hidden states n H see, of which each sentence has its count: the sums with attention's weights."""
+    def contexts(self, hidden: Tensor, counts: Sequence[int]) -> Tensor:
+        """n X: the sums of values by attention weight, for hidden states n H, `counts` of them for each sentence."""
         queries = self.comparison.queries(hidden).unsqueeze(1)  # n 1 H
-        seen = hidden.new_empty(len(hidden), self.shown[0].shape[1])  # n X
+        contexts = hidden.new_empty(len(hidden), self.values[0].shape[1])  # n X
         end = 0
-        for count, keys, shown in zip(counts, self.keys, self.shown, strict=True):
+        for count, keys, values in zip(counts, self.keys, self.values, strict=True):
             begin, end = end, end + count
             if not count:
                 continue
-            scores = hidden.new_zeros(count, len(shown))  # k S
+            scores = hidden.new_zeros(count, len(values))  # k S
             at_once = max(1, COMPARED_AT_ONCE // keys.numel())
             for first in range(0, count, at_once):
                 last = min(first + at_once, count)
                 self.comparison.add_scores(keys, queries[begin + first : begin + last], scores[first:last].view(-1))
-            torch.mm(scores.softmax(dim=1), shown, out=seen[begin:end])
-        return seen
+            torch.mm(scores.softmax(dim=1), values, out=contexts[begin:end])
+        return contexts
 
 
 @dataclass(frozen=True)
 class FastMemory:
-    """Where the RNNs start and what they look at; sentences that leave copy nothing of the others."""
+    """The start states of the RNNs and what they attend to; dropping sentences copies nothing of the source."""
 
     starts: tuple[Tensor, ...]  # B KH each   hidden states, then cells, of the K RNNs side by side
     sources: tuple[RowSource, ...]  # one for each RNN
@@ -73,57 +73,57 @@ class FastMemory:
 
 @dataclass(frozen=True)
 class RNNRows:
-    """What an LSTM leaves behind after a step besides its hidden states."""
+    """What an LSTM leaves after a step besides its hidden states."""
 
     cell: Tensor  # R H
-    seen: Tensor  # R X   what attention saw: its share in the next step's gates, 4H, then in the features
+    context: Tensor  # R X   projected: its part in the next step's gates, 4H, then its part in the features
 
     def merged(self, rows: Tensor, places: Tensor, new: RNNRows, new_places: Tensor) -> RNNRows:
-        """These rows m of R at their places, and new ones at theirs: places of R' rows."""
+        """A table of R' rows: these rows m of R at `places`, the new ones at `new_places`."""
 
         def merge(old: Tensor, changed: Tensor) -> Tensor:
             table = old.new_empty(len(places) + len(new_places), old.shape[1])  # R' ...
             table.index_copy_(0, places, old.index_select(0, rows))
             return table.index_copy_(0, new_places, changed)
 
-        return RNNRows(merge(self.cell, new.cell), merge(self.seen, new.seen))
+        return RNNRows(merge(self.cell, new.cell), merge(self.context, new.context))
 
 
 class SearchRNN:
-    """The weights of an attentional LSTM, arranged for steps of many rows without gradients."""
+    """The weights of an attentional LSTM, laid out for steps of many rows without gradients."""
 
     def __init__(self, rnn: FastRNN, embedding: Tensor, state_weights: list[Tensor], readout: Tensor | None) -> None:
         parts = rnn.cell.input_weights
         self.size = rnn.cell.hidden_size
         self._attention = rnn.attention
         self._actions = functional.linear(embedding, parts["action"], rnn.cell.bias)  # A+1 4H
-        self._states = transposed(torch.cat(state_weights, dim=1))  # K 4H   what multiplies the states before
-        # What multiplies the context: in the gates, 4H C, and in the readout, F C, if that looks at it.
-        self._shown = parts["context"] if readout is None else torch.cat([parts["context"], readout])
+        self._states = transposed(torch.cat(state_weights, dim=1))  # K 4H   what multiplies the previous states
+        # What multiplies the context: in the gates, 4H C, and in the readout, F C, if that uses it.
+        self._contexts = parts["context"] if readout is None else torch.cat([parts["context"], readout])
         self.parents = transposed(parts["parent"]) if "parent" in parts else None  # H 4H
 
     def source(self, encoding: Encoding) -> RowSource:
-        """The source as this RNN looks at it."""
+        """The source as this RNN attends to it."""
         states, lengths = encoding.packed_states, encoding.lengths.tolist()  # sum(S) C
         keys, parameters = self._attention.keys(states), parameters_of(self._attention)
         comparison = comparison_of(type(self._attention), keys, lengths, parameters)
         return RowSource(
             comparison,
             tuple(each.unsqueeze(0) for each in comparison.keys.sentences),
-            functional.linear(states, self._shown).split_with_sizes(lengths),
+            functional.linear(states, self._contexts).split_with_sizes(lengths),
         )
 
     def start(self, cell: Tensor) -> RNNRows:
-        """Before the first step nothing is seen."""
-        return RNNRows(cell, cell.new_zeros(len(cell), len(self._shown)))
+        """The rows before the first step, whose contexts are zero."""
+        return RNNRows(cell, cell.new_zeros(len(cell), len(self._contexts)))
 
-    def gates(self, states: Tensor, seen: Tensor, rows: Tensor, actions: Tensor) -> Tensor:
-        """n 4H: what the states R K before, what was seen and the actions n add, for these rows n of R.
+    def gates(self, states: Tensor, context: Tensor, rows: Tensor, actions: Tensor) -> Tensor:
+        """n 4H: what the previous states R K, their contexts R X and the actions n add, for these rows n of R.
 
-        Hypotheses that continue the same one share its products.
+        Hypotheses that continue the same row share its products.
         """
         distinct, place = torch.unique(rows, return_inverse=True)  # m, n
-        shared = seen.index_select(0, distinct)  # m X
+        shared = context.index_select(0, distinct)  # m X
         shared[:, : 4 * self.size].addmm_(states.index_select(0, distinct), self._states)
         gates = shared.index_select(0, place)[:, : 4 * self.size]  # n 4H
         return gates.add_(self._actions.index_select(0, actions))
@@ -131,16 +131,16 @@ class SearchRNN:
     def advance(
         self, gates: Tensor, previous_cell: Tensor, source: RowSource, counts: list[int]
     ) -> tuple[Tensor, RNNRows]:
-        """The hidden states n H, and the rest; gates n 4H are overwritten."""
+        """The hidden states n H and the other rows; gates n 4H are overwritten."""
         cell, tanh_cell, hidden = previous_cell.new_empty(3, *previous_cell.shape).unbind(0)  # n H each
         lstm_gates(gates, previous_cell, cell, tanh_cell, hidden)
-        return hidden, RNNRows(cell, source.look(hidden, counts))
+        return hidden, RNNRows(cell, source.contexts(hidden, counts))
 
 
 class GrowingTable:
     """An append-only table of vectors that all hypotheses share; row 0 is the zero vector.
 
-    Nothing is ever moved, so a row's number stays good whichever hypotheses survive.
+    Rows never move, so a row's number stays valid whichever hypotheses survive.
     """
 
     def __init__(self, like: Tensor) -> None:
@@ -148,7 +148,7 @@ class GrowingTable:
         self._size = 1
 
     def append(self, vectors: Tensor) -> Tensor:
-        """The numbers n of new rows n X."""
+        """The numbers n of the new rows, given their vectors n X."""
         begin, end = self._size, self._size + len(vectors)
         if end > len(self._table):
             larger = self._table.new_empty(2 * end, self._table.shape[1])
@@ -167,9 +167,9 @@ class GrowingTable:
 
 
 class ProjectedParents:
-    """The share that rule states have in one RNN's gates as parents: projected when first asked for, and kept.
+    """What rule states, as parents, add to one RNN's gates: projected when first needed, and kept.
 
-    Most states that a search makes are dropped with their hypothesis before they have a child.
+    Most states of a search are dropped, with their hypothesis, before they have a child.
     """
 
     def __init__(self, states: GrowingTable, columns: Tensor) -> None:  # H 4H
@@ -179,7 +179,7 @@ class ProjectedParents:
         self._places = torch.zeros(1, dtype=torch.long, device=columns.device)  # by number; 0 = not yet
 
     def gates(self, numbers: Tensor) -> Tensor:
-        """n 4H: what the parents of these numbers n add to the gates; number 0 adds nothing."""
+        """n 4H: what the parents with these numbers n add to the gates; number 0 adds nothing."""
         if len(self._places) < len(self._states):
             self._places = torch.cat([self._places, self._places.new_zeros(2 * len(self._states))])
         new = torch.unique(numbers[(self._places[numbers] == 0) & (numbers != 0)])  # m
@@ -188,26 +188,26 @@ class ProjectedParents:
         return self._projected.at(self._places[numbers])
 
     def __len__(self) -> int:
-        """How many have been projected."""
+        """The number of states projected."""
         return len(self._projected) - 1
 
 
 @dataclass(frozen=True)
 class FastState:
-    """The RNNs after a step of R rows, of which R' continue: each from one of them, its origin."""
+    """The RNNs after a step of R rows, and the R' rows that continue, each from one of the R: its origin."""
 
     states: Tensor  # R KH   the hidden states of the K RNNs side by side
     rnns: tuple[RNNRows, ...]
     origins: Tensor  # R'
 
     def select(self, rows: Tensor) -> FastState:
-        """These rows in this order; the step that follows copies what it needs."""
+        """These rows in this order; the next step copies what it needs."""
         return replace(self, origins=self.origins[rows])
 
 
 @dataclass(frozen=True)
 class FastTreeState(FastState):
-    """The same of a tree decoder, with what only trees have."""
+    """The same for a tree decoder, with what only trees have."""
 
     last_word: Tensor  # R'
     writing: Tensor  # R' bool
@@ -216,7 +216,7 @@ class FastTreeState(FastState):
     projected: tuple[ProjectedParents, ...]  # one for each RNN
 
     def select(self, rows: Tensor) -> FastTreeState:
-        """These rows in this order; the step that follows copies what it needs."""
+        """These rows in this order; the next step copies what it needs."""
         return replace(
             self,
             origins=self.origins[rows],
@@ -227,7 +227,7 @@ class FastTreeState(FastState):
 
 
 class FastSearch:
-    """A search model with the weights that the network had when this was made, without gradients or dropout."""
+    """A search model with the weights that the network had at construction, without gradients or dropout."""
 
     def __init__(self, network: FastNetwork, encoder: Encoder, softmax: ActionSoftmax, output_matrix: Tensor) -> None:
         with torch.no_grad():
@@ -246,7 +246,7 @@ class FastSearch:
             self._readout = None if readout_states is None else transposed(torch.cat(readout_states, dim=1))  # KH F
 
     def encode(self, source: SourceBatch) -> FastMemory:
-        """What all steps share of the sources."""
+        """The memory of the sources that all steps share."""
         with torch.no_grad():
             encoding = self._encoder(source)
             starts = zip(*(rnn.start(encoding) for rnn in self._network.rnns), strict=True)
@@ -291,11 +291,11 @@ class FastSearch:
         self, state: FastState, memory: FastMemory, previous: Tensor, counts: list[int]
     ) -> tuple[Tensor, FastState]:
         rows, (rnn,) = state.origins, self._rnns
-        gates = rnn.gates(state.states, state.rnns[0].seen, rows, previous)  # R 4H
+        gates = rnn.gates(state.states, state.rnns[0].context, rows, previous)  # R 4H
         cell = state.rnns[0].cell.index_select(0, rows)  # R H
         hidden, after = rnn.advance(gates, cell, memory.sources[0], counts)  # R H
         numbers = torch.arange(len(rows), device=rows.device)  # R
-        return self._features(hidden, after.seen[:, 4 * rnn.size :]), FastState(hidden, (after,), numbers)
+        return self._features(hidden, after.context[:, 4 * rnn.size :]), FastState(hidden, (after,), numbers)
 
     def _step_in_tree(
         self,
@@ -313,7 +313,7 @@ class FastSearch:
         writers, opening = writing.nonzero().squeeze(1), (~writing).nonzero().squeeze(1)  # W, R - W
         numbers = state.parents.gather(1, parents.unsqueeze(1)).squeeze(1)  # R
 
-        gates = rule_rnn.gates(state.states, state.rnns[0].seen, rows, previous)  # R 4H
+        gates = rule_rnn.gates(state.states, state.rnns[0].context, rows, previous)  # R 4H
         gates += state.projected[0].gates(numbers)
         cell = state.rnns[0].cell.index_select(0, rows)  # R H
         hidden, rule = rule_rnn.advance(gates, cell, memory.sources[0], counts)  # R H
@@ -321,7 +321,7 @@ class FastSearch:
         states = state.states.index_select(0, rows)  # R 2H
         states[:, :size] = hidden
         written = rows[writers]  # W
-        gates = word_rnn.gates(state.states[:, size:], state.rnns[1].seen, written, last_word[writers])  # W 4H
+        gates = word_rnn.gates(state.states[:, size:], state.rnns[1].context, written, last_word[writers])  # W 4H
         gates += state.projected[1].gates(numbers[writers])
         cell = state.rnns[1].cell.index_select(0, written)  # W H
         writing_counts = writing.view(len(counts), -1).sum(dim=1).tolist()
@@ -329,9 +329,9 @@ class FastSearch:
         states[:, size:].index_copy_(0, writers, hidden_of_writers)
         word = state.rnns[1].merged(rows[opening], opening, new, writers)
 
-        seen = rule.seen[:, 4 * size :] + word.seen[:, 4 * size :]  # R F   if the readout looks at contexts
+        context = rule.context[:, 4 * size :] + word.context[:, 4 * size :]  # R F   if the readout uses contexts
         here = torch.zeros_like(previous).index_copy_(0, opening, state.rule_states.append(hidden[opening]))  # R
-        return self._features(states, seen), FastTreeState(
+        return self._features(states, context), FastTreeState(
             states,
             (rule, word),
             torch.arange(len(rows), device=rows.device),
@@ -342,6 +342,6 @@ class FastSearch:
             projected=state.projected,
         )
 
-    def _features(self, states: Tensor, seen: Tensor) -> Tensor:
-        """R F, from the states R KH side by side and what the readout makes of the contexts R F."""
-        return torch.tanh(states if self._readout is None else torch.addmm(seen, states, self._readout))
+    def _features(self, states: Tensor, context: Tensor) -> Tensor:
+        """R F, from the states R KH side by side and the projected contexts R F."""
+        return torch.tanh(states if self._readout is None else torch.addmm(context, states, self._readout))

@@ -78,15 +78,15 @@ def test_training_computes_the_definition(kind: str, at_once: int, seed: int, le
         torch.testing.assert_close(found, wanted)
 
 
-def rows_of(attention: Attention, keys: list[Tensor], shown: list[Tensor]) -> RowSource:
+def rows_of(attention: Attention, keys: list[Tensor], values: list[Tensor]) -> RowSource:
     lengths = [len(each) for each in keys]
     comparison = comparison_of(type(attention), torch.cat(keys), lengths, parameters_of(attention))
-    return RowSource(comparison, tuple(each.unsqueeze(0) for each in comparison.keys.sentences), tuple(shown))
+    return RowSource(comparison, tuple(each.unsqueeze(0) for each in comparison.keys.sentences), tuple(values))
 
 
-def by_definition(attention: Attention, hidden: Tensor, keys: Tensor, shown: Tensor) -> Tensor:
+def by_definition(attention: Attention, hidden: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """The sums with the softmax of the scores, for the rows k H of one sentence."""
-    return attention.score(hidden.unsqueeze(0), keys.unsqueeze(0))[0].softmax(dim=1) @ shown
+    return attention.score(hidden.unsqueeze(0), keys.unsqueeze(0))[0].softmax(dim=1) @ values
 
 
 @pytest.mark.parametrize("kind", ["additive", "dot"])
@@ -110,12 +110,12 @@ def test_rows_of_a_search_see_what_the_definition_gives(
         return torch.randn(*shape, generator=draw, dtype=torch.float64)
 
     keys = [scale * random(length, SIZE) + away for length in lengths]
-    shown = [random(length, 4) for length in lengths]
+    values = [random(length, 4) for length in lengths]
     hidden = [scale * random(count, SIZE) - away for count in counts]
     with pytest.MonkeyPatch.context() as patch, torch.no_grad():
         patch.setattr(search, "COMPARED_AT_ONCE", at_once)
-        found = rows_of(attention, keys, shown).look(torch.cat(hidden), counts)
-        expected = [by_definition(attention, *each) for each in zip(hidden, keys, shown, strict=True)]
+        found = rows_of(attention, keys, values).contexts(torch.cat(hidden), counts)
+        expected = [by_definition(attention, *each) for each in zip(hidden, keys, values, strict=True)]
     torch.testing.assert_close(found, torch.cat(expected), rtol=1e-9, atol=1e-9)
 
 
@@ -126,18 +126,20 @@ def test_single_precision_suffices(largest: float, query: float) -> None:
     keys = torch.tensor([[-largest] * SIZE, [0.5] * SIZE, [largest] * SIZE])
     hidden = torch.full((2, SIZE), query)
     with torch.no_grad():
-        found = rows_of(attention, [keys], [torch.eye(3)]).look(hidden, [2])
+        found = rows_of(attention, [keys], [torch.eye(3)]).contexts(hidden, [2])
         torch.testing.assert_close(found, by_definition(attention, hidden, keys, torch.eye(3)), rtol=1e-5, atol=1e-6)
 
 
 def test_sentences_that_leave_take_nothing_from_the_others() -> None:
     torch.manual_seed(1)
-    keys, shown = [torch.randn(n, SIZE) for n in (2, 4, 3)], [torch.randn(n, 5) for n in (2, 4, 3)]
+    keys, values = [torch.randn(n, SIZE) for n in (2, 4, 3)], [torch.randn(n, 5) for n in (2, 4, 3)]
     hidden = torch.randn(4, SIZE)
     with torch.no_grad():
-        all_three = rows_of(additive(torch.float32), keys, shown)
+        all_three = rows_of(additive(torch.float32), keys, values)
         chosen = all_three.select([2, 0])
-        assert all(one.data_ptr() == all_three.shown[n].data_ptr() for one, n in zip(chosen.shown, (2, 0), strict=True))
-        found = chosen.look(hidden, [3, 1])
-        assert torch.equal(found[:3], all_three.look(hidden[:3], [0, 0, 3]))
-        assert torch.equal(found[3:], all_three.look(hidden[3:], [1, 0, 0]))
+        assert all(
+            one.data_ptr() == all_three.values[n].data_ptr() for one, n in zip(chosen.values, (2, 0), strict=True)
+        )
+        found = chosen.contexts(hidden, [3, 1])
+        assert torch.equal(found[:3], all_three.contexts(hidden[:3], [0, 0, 3]))
+        assert torch.equal(found[3:], all_three.contexts(hidden[3:], [1, 0, 0]))
