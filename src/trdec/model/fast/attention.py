@@ -233,28 +233,33 @@ class ContextTape:
 
     def __init__(self, projected: Tensor, lengths: list[int]) -> None:
         self.projected = SourceTable(projected, lengths)  # sum(S) 4H
+        self.transposed = [sentence.t() for sentence in self.projected.sentences]  # 4H S each
 
     def forward(self, gates: Tensor, weights: Tensor, sentences: list[int]) -> None:
         """Add the contribution of the contexts with these weights n S to gates n 4H."""
-        sizes, vectors = self.projected.groups(sentences)
-        parts = self.projected.row_parts(weights, sentences, sizes)  # g*S each
-        if self.projected.padded is None:
-            for projected, row, weight in zip(vectors, gates.unbind(0), parts, strict=True):
-                row.addmv_(projected[0].t(), weight)
-        else:
-            for projected, rows, part in zip(vectors, gates.unsqueeze(1).split_with_sizes(sizes), parts, strict=True):
-                rows.baddbmm_(part.view(len(rows), 1, -1), projected)
+        table = self.projected
+        if table.padded is None:
+            parts = table.row_parts(weights, sentences, [])  # S each
+            for sentence, row, weight in zip(sentences, gates.unbind(0), parts, strict=True):
+                row.addmv_(self.transposed[sentence], weight)
+            return
+        sizes, vectors = table.groups(sentences)
+        parts = table.row_parts(weights, sentences, sizes)  # g*S each
+        for projected, rows, part in zip(vectors, gates.unsqueeze(1).split_with_sizes(sizes), parts, strict=True):
+            rows.baddbmm_(part.view(len(rows), 1, -1), projected)
 
     def backward(self, d_gates: Tensor, d_weights: Tensor, sentences: list[int]) -> None:
         """Add the gradient of the weights to d_weights n S, given that of the gates n 4H."""
-        sizes, vectors = self.projected.groups(sentences)
-        parts = self.projected.row_parts(d_weights, sentences, sizes)  # g*S each
-        if self.projected.padded is None:
-            for projected, row, d_weight in zip(vectors, d_gates.unbind(0), parts, strict=True):
-                d_weight.addmv_(projected[0], row)
-        else:
-            for projected, rows, part in zip(vectors, d_gates.unsqueeze(2).split_with_sizes(sizes), parts, strict=True):
-                part.view(len(rows), -1, 1).baddbmm_(projected, rows)
+        table = self.projected
+        if table.padded is None:
+            parts = table.row_parts(d_weights, sentences, [])  # S each
+            for sentence, row, d_weight in zip(sentences, d_gates.unbind(0), parts, strict=True):
+                d_weight.addmv_(table.sentences[sentence], row)
+            return
+        sizes, vectors = table.groups(sentences)
+        parts = table.row_parts(d_weights, sentences, sizes)  # g*S each
+        for projected, rows, part in zip(vectors, d_gates.unsqueeze(2).split_with_sizes(sizes), parts, strict=True):
+            part.view(len(rows), -1, 1).baddbmm_(projected, rows)
 
     def gradient(self, d_gates: Tensor, weights: Tensor, sentences: Tensor) -> Tensor:
         """sum(S) 4H, from the gate gradients M 4H, the weights M S that entered them and the sentences M."""
