@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from trdec.errors import UsageError
 from trdec.model.interfaces import Encoding, Summary
 
 
@@ -27,7 +28,7 @@ class LastState(nn.Module):
     def __init__(self, hidden_size: int, context_size: int) -> None:
         super().__init__()
         if context_size % hidden_size:
-            raise ValueError(
+            raise UsageError(
                 f"start: last_state needs encoder states whose size is a multiple of hidden_size, {hidden_size}; "
                 f"this encoder's states have size {context_size}. Choose start: bridge."
             )

@@ -77,11 +77,6 @@ class SearchState:
         return len(self.previous) // len(self.sentences)
 
     @property
-    def actions_taken(self) -> Tensor:
-        """R: the number of actions taken."""
-        return self.used[:, STEPS]
-
-    @property
     def pieces_written(self) -> Tensor:
         """R: the number of words written, or of subwords where words are segmented."""
         return self.used[:, PIECES]

@@ -7,6 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trdec.errors import UsageError
 from trdec.model.interfaces import Encoding, Summary
 from trdec.model.start import Bridge, LastState
 
@@ -50,5 +51,5 @@ def test_a_decoder_starts_from_the_summary_or_from_the_mean_of_the_states() -> N
     expected = bridge.projection(torch.tensor([[2.0, 2, 2, 2], [5, 5, 5, 5]]))
     torch.testing.assert_close(cell, expected)
     torch.testing.assert_close(hidden, expected.tanh())
-    with pytest.raises(ValueError, match=r"multiple of hidden_size, 3.*size 4.*bridge"):
+    with pytest.raises(UsageError, match=r"multiple of hidden_size, 3.*size 4.*bridge"):
         LastState(3, 4)
