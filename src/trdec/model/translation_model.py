@@ -73,7 +73,6 @@ class TranslationModel(nn.Module):
     ) -> None:
         super().__init__()
         self.configuration = configuration
-        self.decoder_name = decoder
         self.num_actions = inventory.num_actions
         self.encoder: Encoder = encoder_called(encoder)(configuration, inventory.source_size)
         self.decoder: AnyDecoder = decoder_called(decoder)(configuration, inventory, self.encoder.output_size)
