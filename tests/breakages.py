@@ -147,7 +147,7 @@ BREAKAGES = [
         "tests/unit/model/fast/test_fast_attention.py",
     ),
     Breakage(
-        "model/fast/source.py",
+        "model/fast/kernels.py",
         "self.padded.index_add_(0,",
         "self.padded.index_copy_(0,",
         "tests/unit/model/fast/test_fast_attention.py",

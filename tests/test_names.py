@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from trdec.cli.messages import FLAGS
+from trdec.cli.options import FLAGS
 
 SOURCE = Path(__file__).parent.parent / "src" / "trdec"
 

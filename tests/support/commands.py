@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import typer
 
-from trdec.cli.messages import explain_error
+from trdec.cli.options import explain_error
 from trdec.errors import TrdecError
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trdec.cli.messages import counted, say, with_flags
+from trdec.cli.options import counted, say, with_flags
 
 if TYPE_CHECKING:
     from trdec.corpora.download import DownloadProgress

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trdec.cli.messages import say
+from trdec.cli.options import say
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -8,20 +8,22 @@ from typing import Annotated
 
 import typer
 
-from trdec.cli.messages import OnError, Problems, counted
 from trdec.cli.options import (
     STANDARD_STREAM,
     FormatOption,
     InputArgument,
     InputOption,
     MaxDepthOption,
+    OnError,
     OnErrorOption,
     OutputOption,
+    Problems,
     TextOption,
     TransformOption,
     TreeFormat,
     chosen_input,
     chosen_transform,
+    counted,
 )
 from trdec.files import read_lines, writing
 from trdec.trees import treebank

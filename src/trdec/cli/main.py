@@ -11,7 +11,7 @@ import typer
 import typer.core
 
 from trdec import __version__
-from trdec.cli.messages import explain_error
+from trdec.cli.options import explain_error
 from trdec.errors import TrdecError
 from trdec.freed_memory import keep_freed_memory
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trdec.cli.messages import say
+from trdec.cli.options import say
 from trdec.cli.prepare import preparing
 
 if TYPE_CHECKING:

@@ -14,8 +14,16 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from trdec.cli.messages import counted, say
-from trdec.cli.options import STANDARD_STREAM, InputArgument, InputOption, OutputOption, TreeFormat, chosen_input
+from trdec.cli.options import (
+    STANDARD_STREAM,
+    InputArgument,
+    InputOption,
+    OutputOption,
+    TreeFormat,
+    chosen_input,
+    counted,
+    say,
+)
 from trdec.errors import FileError, UsageError
 from trdec.files import STANDARD, read_lines, writing
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trdec.cli.messages import OnError, Problems, counted, say
 from trdec.cli.options import (
     STANDARD_STREAM,
     FormatOption,
@@ -20,13 +19,17 @@ from trdec.cli.options import (
     InputOption,
     JsonOption,
     MaxDepthOption,
+    OnError,
     OnErrorOption,
     OutputOption,
+    Problems,
     TextOption,
     TransformOption,
     TreeFormat,
     chosen_input,
     chosen_transform,
+    counted,
+    say,
 )
 from trdec.errors import TextFormatError
 from trdec.extensions import is_extension

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from trdec.configuration.sections import ModelConfiguration
 from trdec.data.batch import SourceBatch
 from trdec.model.dropout import sample_mask
-from trdec.model.fast.packing import Packing, embed_tokens
+from trdec.model.fast.plan import Packing, embed_tokens
 from trdec.model.fast.recurrence import run_lstm
 from trdec.model.interfaces import Encoding, Summary
 from trdec.model.lstm_cell import LSTMCell

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from trdec.configuration.sections import ModelConfiguration
 from trdec.data.batch import SourceBatch
 from trdec.model.encoder import LSTMEncoder
-from trdec.model.fast.packing import Packing
+from trdec.model.fast.plan import Packing
 from trdec.model.fast.recurrence import LSTMRecurrence
 from trdec.model.lstm_cell import LSTMCell
 

@@ -1,7 +1,7 @@
 """Fast attention: comparing queries with keys, and the weights and contexts of a batch's steps with their gradients.
 
 Attention costs a product per source place. Three things make it fast: exponentials are computed once for each query
-and key, not once for each pair; rows are compared in groups that stay in the processor's cache (`source`); and a
+and key, not once for each pair; rows are compared in groups that stay in the processor's cache (`kernels`); and a
 context enters gates and features as a sum of projected encoder states: W c = sum over j of a[j] (W h[j]).
 """
 
@@ -14,8 +14,7 @@ import torch
 from torch import Tensor
 
 from trdec.model.attention import AdditiveAttention, Attention, DotAttention
-from trdec.model.fast.kernels import padded_stride, softmax_backward, transposed
-from trdec.model.fast.source import SourceTable
+from trdec.model.fast.kernels import SourceTable, padded_stride, softmax_backward, transposed
 
 LARGEST_KEY = 20.0
 """The largest key that is exponentiated apart from its query; its tanh is 1 to the last bit, in any precision."""

@@ -13,8 +13,7 @@ from trdec.data.batch import Batch
 from trdec.model.attention import AdditiveAttention, DotAttention
 from trdec.model.dropout import DecoderDropout, drop
 from trdec.model.fast.attention import parameters_of
-from trdec.model.fast.packing import Packing, embed_tokens
-from trdec.model.fast.plan import ReferencedStates, StepPlan
+from trdec.model.fast.plan import Packing, ReferencedStates, StepPlan, embed_tokens
 from trdec.model.fast.recurrence import Layout, Recurrence, RNNInputs, RNNLayout, in_precision_of
 from trdec.model.interfaces import DecoderPass, Encoding
 from trdec.model.lstm_cell import LSTMCell

@@ -20,8 +20,7 @@ from torch.autograd.function import once_differentiable
 from trdec.model.attention import Attention
 from trdec.model.fast.attention import AttentionTape, ContextTape, comparison_of
 from trdec.model.fast.kernels import lstm_gates, lstm_gates_backward, padded_stride, sum_by_row, transposed
-from trdec.model.fast.packing import Packing
-from trdec.model.fast.plan import ReferencedStates, StepPlan, Visit, rows_before, take, visits_of
+from trdec.model.fast.plan import Packing, ReferencedStates, StepPlan, Visit, rows_before, take, visits_of
 
 
 def in_precision_of(parameter: Tensor, function: type[torch.autograd.Function], *arguments: Any) -> Any:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from trdec.model.attention import AdditiveAttention, Attention, DotAttention
-from trdec.model.fast import search, source
+from trdec.model.fast import kernels, search
 from trdec.model.fast.attention import LARGEST_KEY, AttentionTape, comparison_of, parameters_of
 from trdec.model.fast.search import RowSource
 
@@ -27,7 +27,7 @@ def additive(dtype: torch.dtype = torch.float64) -> AdditiveAttention:
     return attention
 
 
-@pytest.mark.parametrize("at_once", [0, source.CACHED], ids=["a sentence at a time", "in groups of sentences"])
+@pytest.mark.parametrize("at_once", [0, kernels.CACHED], ids=["a sentence at a time", "in groups of sentences"])
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=40, deadline=None)
 @given(
@@ -56,7 +56,7 @@ def test_training_computes_the_definition(kind: str, at_once: int, seed: int, le
 
     parameters = parameters_of(attention)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(source, "CACHED", at_once)
+        patch.setattr(kernels, "CACHED", at_once)
         comparison = comparison_of(KINDS[kind], keys, lengths, [parameter.detach() for parameter in parameters])
         tape = AttentionTape(comparison, len(sentences))
         for begin, chosen in visits:

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trdec.model.fast.packing import Packing
+from trdec.model.fast.plan import Packing
 
 lengths = st.lists(st.integers(1, 9), min_size=1, max_size=7)
 
