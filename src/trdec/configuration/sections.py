@@ -119,6 +119,12 @@ class DropoutConfiguration(BaseModel):
     embeddings: float = Field(
         default=0.0, ge=0, lt=1, description="Dropout rate of source and action embeddings, drawn for each element."
     )
+    tokens: float = Field(
+        default=0.0,
+        ge=0,
+        lt=1,
+        description="Rate at which the whole embedding of a source piece or of an action is dropped.",
+    )
     states: float = Field(
         default=0.0,
         ge=0,
@@ -228,7 +234,11 @@ class TrainingConfiguration(BaseModel):
     log_every: int = Field(default=50, gt=0, description="Updates per line of the log.")
     accumulate: int = Field(default=1, gt=0, description="Batches per update; their gradients are added.")
     label_smoothing: float = Field(
-        default=0.0, ge=0, lt=1, description="Share of the probability to spread over all legal actions in the loss."
+        default=0.0,
+        ge=0,
+        lt=1,
+        description="Share of the probability to spread over all legal actions in the loss, where a piece of text is "
+        "written. Rules and ends are not smoothed.",
     )
     optimiser: OptimiserConfiguration = Field(default=OptimiserConfiguration(), description="Adam and clipping.")
     schedule: ScheduleConfiguration = Field(default=ScheduleConfiguration(), description="The learning rate over time.")

@@ -194,12 +194,14 @@ class Inventory:
     legal: Tensor  # Y A bool
     word_symbols: Tensor  # Y bool   where the word RNN is invoked: an open phrase
     word_actions: Tensor  # A bool   what the word RNN generates: pieces and <eop>
+    pieces: Tensor  # A bool   what writes a piece of text: where there is a choice worth smoothing
 
     def __post_init__(self) -> None:
         expected = {
             "legal": (self.num_symbols, self.num_actions),
             "word_symbols": (self.num_symbols,),
             "word_actions": (self.num_actions,),
+            "pieces": (self.num_actions,),
         }
         for name, shape in expected.items():
             found = tuple(getattr(self, name).shape)
