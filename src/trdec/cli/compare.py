@@ -57,7 +57,7 @@ def compare_command(
     from trdec.evaluation.comparison import ComparisonOptions, compare
     from trdec.evaluation.report import comparison_markdown
     from trdec.evaluation.scores import file_name, read_references
-    from trdec.evaluation.word_accuracy import count_words, word_splitter
+    from trdec.evaluation.word_accuracy import bleu_splitter, count_words
     from trdec.files import STANDARD, read_lines, writing
 
     if html is not None and str(html) == STANDARD:
@@ -83,7 +83,7 @@ def compare_command(
     with _spinner():
         counts = None
         if training_text is not None:
-            counts = count_words((line.text for line in read_lines(training_text)), word_splitter(tokenise.value))
+            counts = count_words((line.text for line in read_lines(training_text)), bleu_splitter(tokenise.value))
         comparison = compare(references, outputs, options, training_counts=counts)
     if html is not None:
         from trdec.evaluation.report import comparison_sections, page

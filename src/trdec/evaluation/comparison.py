@@ -14,7 +14,7 @@ from trdec.evaluation.scores import Output, Scores, bleu_metric, check_aligned, 
 from trdec.evaluation.significance import SEED, PairedTests, Significance, pair_seeds
 from trdec.evaluation.ter import ter_metric
 from trdec.evaluation.trees import TreeScores, score_trees
-from trdec.evaluation.word_accuracy import FREQUENCY_GROUPS, WordAccuracy, word_accuracy, word_splitter
+from trdec.evaluation.word_accuracy import FREQUENCY_GROUPS, WordAccuracy, bleu_splitter, word_accuracy
 from trdec.files import split_words
 from trdec.trees.tree import Nonterminal
 
@@ -178,7 +178,7 @@ def compare(
     numbers = (options.samples, options.trials, options.seed)
     tests = PairedTests(bleu_metric(options.tokenise, references), *numbers)
     ter_tests = PairedTests(ter_metric(references), *numbers) if options.ter else None
-    split = word_splitter(options.tokenise)
+    split = bleu_splitter(options.tokenise)
     systems: list[SystemRow] = []
     for name, seeds in by_system.items():
         lines = [seed.lines for seed in seeds]

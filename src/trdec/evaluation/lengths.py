@@ -104,7 +104,7 @@ class LengthCounts:
 
     @property
     def ratio(self) -> float:
-        """Words in all translations for each word in the references."""
+        """Words in all translations for each word in the references, which must have some."""
         return _words(self.outputs) / _words(self.references)
 
     @property

@@ -64,7 +64,7 @@ class WordAccuracy:
         return {"groups": [group.to_json() for group in self.groups], "total": self.total.to_json()}
 
 
-def word_splitter(tokenise: str = "none") -> SplitWords:
+def bleu_splitter(tokenise: str = "none") -> SplitWords:
     """Splits lines into words as BLEU with this tokeniser does; tokenised text is split at ASCII whitespace."""
     tokeniser = bleu_metric(tokenise).tokenizer
     return lambda line: split_words(tokeniser(line))

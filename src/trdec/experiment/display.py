@@ -117,9 +117,7 @@ def _outcome(stage: Stage, record: dict[str, Any]) -> str:
     """How a stage went, in a few words."""
     if stage == "score":
         total, tree = record["total"], record["tree"]
-        return (
-            f"{total['nats_per_sentence']:.1f} nats per dev sentence, {100 * tree['share']:.0f}% of them for the tree"
-        )
+        return f"{total['nats_per_sentence']:.1f} nats per dev sentence, {100 * tree['share']:.0f}% for the tree"
     duration = timedelta(seconds=round(record["seconds"]))
     if stage == "train":
         return f"trained in {duration}, dev perplexity {record['dev_perplexity']['all']:.2f}"

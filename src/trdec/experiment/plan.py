@@ -167,16 +167,16 @@ def _run(experiment: ExperimentConfiguration, row: RowConfiguration, seed: int, 
             trees=directory / "trees.txt",
         ),
     }
-    parsed = [kind for kind in training.system.trees if kind in ANNOTATIONS]
-    if len(parsed) < 2:  # `trdec score` takes the parses of one kind
-        dev = training.located_data.dev
+    dev = training.located_data.dev
+    parses = [getattr(dev, kind) for kind in dict.fromkeys(training.system.trees) if kind in ANNOTATIONS]
+    if len(parses) < 2:  # `trdec score` takes the parses of one kind
         commands["score"] = _command(
             "score",
             directory / "model",
-            "--summary",
+            summary=True,
             source=dev.source,
             target=dev.target,
-            **{"annotation": getattr(dev, kind) for kind in parsed},
+            **({"annotation": parses[0]} if parses else {}),
             format="json",
             output=directory / "loss.json",
         )
@@ -185,8 +185,10 @@ def _run(experiment: ExperimentConfiguration, row: RowConfiguration, seed: int, 
 
 def _command(verb: str, *arguments: object, **options: object) -> tuple[str, ...]:
     """The arguments of `trdec` for a verb, with the options that the command line derives from these names."""
-    flags = ((f"--{name.replace('_', '-')}", str(value)) for name, value in options.items())
-    return (verb, *map(str, arguments), *(word for flag in flags for word in flag))
+    words = [verb, *map(str, arguments)]
+    for name, value in options.items():
+        words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    return tuple(words)
 
 
 TRIAL_LINES, TRIAL_UPDATES, TRIAL_SENTENCES = 400, 6, 20

@@ -162,8 +162,8 @@ def _losses(results: Results) -> Table:
         total = fmean(loss["total"]["nats_per_sentence"] for loss in losses)
         rows.append((system, pairs, f"{total:.2f}", *sums, *parts))
     notes = (
-        "Negative log-probability of dev with its own trees, in nats per sentence, and the share of each part; means over "
-        "seeds. The tree is everything but the words. Pairs that a system cannot write are left out.",
+        "Negative log-probability of the dev references and their trees, in nats per sentence, and the share of each "
+        "part; means over seeds. The tree is everything but the words. Pairs that a system cannot write are left out.",
     )
     return Table(("system", "dev pairs", "nats per sentence", "tree", "words", *kinds), tuple(rows), notes)
 

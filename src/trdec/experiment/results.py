@@ -10,7 +10,7 @@ from typing import Any
 from trdec.evaluation.comparison import Comparison, ComparisonOptions, compare
 from trdec.evaluation.figures import save_figure, styles
 from trdec.evaluation.scores import Output, read_output, read_references, read_texts, read_trees
-from trdec.evaluation.word_accuracy import count_words, word_splitter
+from trdec.evaluation.word_accuracy import bleu_splitter, count_words
 from trdec.experiment.plan import Plan, Run
 from trdec.experiment.run import Records
 from trdec.files import split_words
@@ -72,7 +72,7 @@ def collect(plan: Plan) -> Results:
     ]
     options = ComparisonOptions(tokenise=plan.tokenise, examples=plan.experiment.samples)
     training_text = read_texts(plan.runs[0].training.located_data.train.target)
-    counts = count_words(training_text, word_splitter(plan.tokenise))
+    counts = count_words(training_text, bleu_splitter(plan.tokenise))
     comparison = compare(references, [result.output for result in results], options, training_counts=counts)
     return Results(plan, tuple(results), comparison, len(training_text))
 

@@ -82,7 +82,9 @@ def progress(run: Run, stage: Stage, lines: int) -> ExperimentProgress:
     if stage == "train":
         row = JsonLines(run.directory / "model" / "log.jsonl").last()
         return ExperimentProgress(row["update"] if row else 0, run.training.training.max_updates)
-    path = run.result(stage)  # a summary is written at the end
+    if stage == "score":  # a few seconds, and a summary at the end
+        return ExperimentProgress(0, 1)
+    path = run.translations
     return ExperimentProgress(path.read_bytes().count(b"\n") if path.exists() else 0, lines)
 
 
