@@ -20,6 +20,7 @@ from trdec.experiment.plan import Plan
 from trdec.experiment.results import Results, Sample, collect, samples, training_curves
 from trdec.files import writing
 from trdec.systems import system_name
+from trdec.targets.actions import KINDS
 from trdec.trees.drawing import draw, tree_svg
 
 SAMPLES = "Translations and their trees"
@@ -150,7 +151,9 @@ def _perplexities(results: Results) -> Table:
 
 def _losses(results: Results) -> Table:
     found = {system: [result.loss for result in results.of(system) if result.loss] for system in results.systems()}
-    kinds = list(dict.fromkeys(kind for losses in found.values() for loss in losses for kind in loss["kinds"]))
+    kinds = [
+        kind for kind in KINDS.values() if any(kind in loss["kinds"] for losses in found.values() for loss in losses)
+    ]
     rows = []
     for system, losses in found.items():
         if not losses:
