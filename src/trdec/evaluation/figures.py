@@ -95,14 +95,16 @@ def output_length_figure(comparison: Comparison) -> str:
     def draw(axes: Any) -> None:
         references = comparison.systems[0].lengths.references
         every = [references, *(row.lengths.outputs for row in comparison.systems)]
-        longest = min(LONGEST, max(length for counts in every for length in counts))
+        reach = max(length for counts in every for length in counts)
+        longest = min(LONGEST, reach)
         positions = range(longest + 1)
         axes.plot(positions, _shares(references, longest), label="reference", color=_INK, linewidth=1.2)
         for style, row in zip(styles(0), comparison.systems, strict=False):
             shares = _shares(row.lengths.outputs, longest)
             axes.plot(positions, shares, label=_plain(row.name), **{**style, "linewidth": 1.2, "markersize": 3})
         axes.set_ylim(bottom=0)
-        axes.set(xlabel=f"words (the last point: {longest} or more)", ylabel="% of sentences")
+        last = f" (the last point: {longest} or more)" if reach > longest else ""
+        axes.set(xlabel=f"words{last}", ylabel="% of sentences")
 
     return save_figure("words", "Lengths of the translations and of the references", draw)
 

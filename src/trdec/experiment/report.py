@@ -157,18 +157,18 @@ def _losses(results: Results) -> Table:
     rows = []
     for system, losses in found.items():
         if not losses:
-            rows.append((system, *[EMPTY_CELL] * (4 + len(kinds))))
+            rows.append((system, *[EMPTY_CELL] * (3 + len(kinds))))
             continue
         pairs = f"{losses[0]['sentences']:,} of {losses[0]['sentences'] + losses[0]['left_out']:,}"
         parts = [_loss([loss["kinds"][kind] for loss in losses if kind in loss["kinds"]]) for kind in kinds]
-        sums = [_loss([loss[name] for loss in losses]) for name in ("tree", "words")]
+        tree = _loss([loss["tree"] for loss in losses])
         total = fmean(loss["total"]["nats_per_sentence"] for loss in losses)
-        rows.append((system, pairs, f"{total:.2f}", *sums, *parts))
+        rows.append((system, pairs, f"{total:.2f}", tree, *parts))
     notes = (
         "Negative log-probability of the dev references and their trees, in nats per sentence, and the share of each "
         "part; means over seeds. The tree is everything but the words. Pairs that a system cannot write are left out.",
     )
-    return Table(("system", "dev pairs", "nats per sentence", "tree", "words", *kinds), tuple(rows), notes)
+    return Table(("system", "dev pairs", "nats per sentence", "tree", *kinds), tuple(rows), notes)
 
 
 def _loss(parts: Sequence[Mapping[str, float]]) -> str:
