@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 from fuzz.mutation import LONGEST, TOKENS, mutate
 from trdec.errors import TrdecError
@@ -26,10 +26,16 @@ _FAILURES = 20  # of one target; then it is stopped
 
 @dataclass(frozen=True)
 class Limits:
-    """What a case may cost: seconds, and bytes that the process grows by."""
+    """What a case may cost: seconds of the processor, and bytes that the process grows by.
+
+    A case that does not end is stopped after PATIENCE times as many seconds of the clock, since others may be using
+    the machine.
+    """
 
     seconds: float = 5.0
     memory: int = 500 << 20
+
+    PATIENCE: ClassVar[int] = 4
 
 
 @dataclass(frozen=True)
@@ -167,8 +173,12 @@ def _run_process(
             process.join()
             ended = f"the process died: exit code {process.exitcode}" if process.exitcode else ""
             break
-        if shared.case.value >= 0 and shared.started.value and time.time() - shared.started.value > limits.seconds + 1:
-            ended = f"took longer than {limits.seconds:g} seconds and was stopped"
+        if (
+            shared.case.value >= 0
+            and shared.started.value
+            and time.time() - shared.started.value > limits.seconds * limits.PATIENCE
+        ):
+            ended = f"did not end in {limits.seconds * limits.PATIENCE:g} seconds"
             process.kill()
             process.join()
             break
@@ -205,9 +215,9 @@ def _work(
         data = inputs[number]
         shared.case.value = number
         shared.started.value = time.time()
-        begin = time.perf_counter()
+        begin = time.process_time()
         wrong, refused = problem(target, data)
-        took = time.perf_counter() - begin
+        took = time.process_time() - begin
         shared.started.value = 0.0
         shared.refused.value += refused
         shared.slowest.value = max(shared.slowest.value, took)
