@@ -35,7 +35,7 @@ class Limits:
     seconds: float = 5.0
     memory: int = 500 << 20
 
-    PATIENCE: ClassVar[int] = 4
+    PATIENCE: ClassVar[int] = 6
 
 
 @dataclass(frozen=True)
