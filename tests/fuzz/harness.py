@@ -173,11 +173,8 @@ def _run_process(
             process.join()
             ended = f"the process died: exit code {process.exitcode}" if process.exitcode else ""
             break
-        if (
-            shared.case.value >= 0
-            and shared.started.value
-            and time.time() - shared.started.value > limits.seconds * limits.PATIENCE
-        ):
+        started = shared.started.value  # read once: it changes meanwhile
+        if started and time.time() - started > limits.seconds * limits.PATIENCE:
             ended = f"did not end in {limits.seconds * limits.PATIENCE:g} seconds"
             process.kill()
             process.join()
