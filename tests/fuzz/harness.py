@@ -7,6 +7,7 @@ the seed, the target's name and n alone, so it can be run again by itself.
 from __future__ import annotations
 
 import ctypes
+import logging
 import multiprocessing
 import resource
 import time
@@ -201,6 +202,7 @@ def _work(
     shared: _Shared,
     sending: Connection,
 ) -> None:
+    logging.disable()
     inputs = Cases(target, seed)
     problem(target, inputs[0])  # loads what is loaded once
     start = _greatest_memory()

@@ -29,6 +29,7 @@ FLAGS = {
     "scale": "--scale",
     "text": "--text",
     "trees": "--trees",
+    "unverified": "--no-verify",
     "url": "--url",
 }
 """The flag for each argument that the library names, in backticks, in a message."""
