@@ -10,8 +10,9 @@ from support import strategies
 from support.strategies import unicode_words
 from trdec.trees import treebank
 from trdec.trees.brackets import write
+from trdec.trees.conllu import write_conllu
 from trdec.trees.dependency import from_heads
-from trdec.trees.supertags import read_supertags
+from trdec.trees.supertags import from_tags, read_supertags
 from trdec.trees.tree import PRE, ROOT, Nonterminal, labels, words
 
 unicode_labels = unicode_words.filter(lambda label: label not in (PRE, ROOT, *treebank.SYMBOLS_NOT_LABELS))
@@ -29,6 +30,18 @@ def test_a_file_of_brackets_is_read_back(trees: list[Nonterminal]) -> None:
     assert _read("brackets", "".join(f"{write(tree)}\n" for tree in trees)) == trees
 
 
+@given(treebanks)
+def test_a_file_of_json_is_read_back(trees: list[Nonterminal]) -> None:
+    assert _read("json", "".join(map(treebank.WRITERS["json"].write, trees))) == trees
+
+
+def test_a_deep_tree_is_read_back_from_every_format() -> None:
+    heads = list(range(5000))
+    tree = from_heads([f"w{number}" for number in heads], heads)
+    for name, writer in treebank.WRITERS.items():
+        assert _read(name, writer.write(tree)) == [tree], name
+
+
 @st.composite
 def dependency_trees(draw: st.DrawFn) -> Nonterminal:
     heads = draw(strategies.projective_heads())
@@ -37,15 +50,11 @@ def dependency_trees(draw: st.DrawFn) -> Nonterminal:
 
 @given(st.lists(dependency_trees(), min_size=1, max_size=3))
 def test_a_file_of_conllu_is_read_back(trees: list[Nonterminal]) -> None:
-    from trdec.trees.conllu import write_conllu
-
     assert _read("conllu", "".join(map(write_conllu, trees))) == trees
 
 
 @given(st.lists(st.tuples(unicode_words, unicode_words), min_size=1, max_size=6))
 def test_a_file_of_supertags_is_read_back(pairs: list[tuple[str, str]]) -> None:
-    from trdec.trees.supertags import from_tags
-
     tree = from_tags([word for word, _ in pairs], [tag for _, tag in pairs])
     # Only at the start of a file is U+FEFF the mark of its encoding: here both files start with another line.
     tag_lines = lines_of(f"S\n{' '.join(list(labels(tree))[1:])}\n".encode())

@@ -42,8 +42,12 @@ def write_conllu(tree: Nonterminal) -> str:
 
     The tree holds no relations: each word is `dep` of its head, or `root`. TreeShapeError if the tree has no heads.
     """
+    try:
+        heads = to_heads(tree)
+    except TreeShapeError as error:
+        raise TreeShapeError(f"only a dependency tree can be written as CoNLL-U: {error}") from error
     rows = []
-    for number, (word, head) in enumerate(zip(words(tree), to_heads(tree), strict=True), start=1):
+    for number, (word, head) in enumerate(zip(words(tree), heads, strict=True), start=1):
         if split_words(word) != [word]:
             raise TreeShapeError(f"expected a word without whitespace, found {excerpt(word)}: it is no form of CoNLL-U")
         rows.append(f"{number}\t{word}\t_\t_\t_\t_\t{head}\t{'dep' if head else 'root'}\t_\t_\n")

@@ -58,7 +58,7 @@ def to_heads(tree: Nonterminal) -> list[int]:
         if node.label != NULL or sum(isinstance(child, Terminal) for child in node.children) != 1:
             raise TreeShapeError(
                 f"expected {NULL} nodes with exactly one word among their children, found {excerpt(repr(node))}. "
-                "Only a dependency tree, before it is segmented, has heads."
+                "Constituency trees, trees built from the words, and trees over subwords have no heads."
             )
         for child in reversed(node.children):
             # A word carries its node's head; a dependent's node carries this node as its head.

@@ -1,4 +1,4 @@
-"""The readers of tree files: brackets, CoNLL-U, supertags and grammars."""
+"""The readers of tree files: brackets, CoNLL-U, JSON, supertags and grammars."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from fuzz.harness import Target
 from fuzz.inputs import lines_of, toy_sentences
 from trdec.corpora.toy.generate import conllu
 from trdec.trees import brackets, treebank
-from trdec.trees.dependency import to_heads
 from trdec.trees.grammar import Grammar
 from trdec.trees.supertags import read_supertags
-from trdec.trees.tree import Entry, words
+from trdec.trees.tree import Entry
 
 _WORDS = (
     "the",
@@ -70,7 +69,16 @@ def run_conllu(data: bytes) -> None:
     """Read dependencies."""
     for entry in read_as("conllu", data):
         if entry.tree is not None:
-            assert len(to_heads(entry.tree)) == len(words(entry.tree))
+            written = treebank.WRITERS["conllu"].write(entry.tree)
+            assert [again.tree for again in read_as("conllu", written.encode())] == [entry.tree]
+
+
+def run_json(data: bytes) -> None:
+    """Read JSON lines; what was read is written and read back as the same tree."""
+    for entry in read_as("json", data):
+        if entry.tree is not None:
+            written = treebank.WRITERS["json"].write(entry.tree)
+            assert [again.tree for again in read_as("json", written.encode())] == [entry.tree]
 
 
 def run_supertags(data: bytes) -> None:
@@ -138,6 +146,12 @@ def conllu_seeds() -> list[bytes]:
     return [block.encode() for block in (*blocks, "".join(blocks[:3]), odd)]
 
 
+def json_seeds() -> list[bytes]:
+    """A tree, two trees, and none."""
+    lines = [treebank.WRITERS["json"].write(sentence.tree) for sentence in toy_sentences()[:10]]
+    return [line.encode() for line in (*lines, lines[0] + lines[1], "null\n")]
+
+
 def supertag_seeds() -> list[bytes]:
     """Lines of tags, an empty line, lines of words."""
     chosen = [toy_sentences()[start : start + 2] for start in range(0, 20, 2)]
@@ -166,12 +180,25 @@ _CONLLU = (
     b"\t0\t",
     b"1\ta\t_\t_\t_\t_\t0\t_\t_\t_\n",
 )
+_JSON = (
+    b"{",
+    b"[",
+    b"]",
+    b"}",
+    b'"words": ',
+    b'"nodes": [',
+    b'{"label": "S", "start": 0, "end": 1}',
+    b"\\ud800",
+    b":",
+    b",",
+)
 _GRAMMAR = (b" -> ", b"->", b"\t1", b"\t", b"ROOT -> S\t1", b"pre", b"\n", b"ROOT", b"S -> S\t2\n")
 
 TARGETS = [
     Target("brackets", run_brackets, bracket_seeds, _BRACKETS, generate_brackets),
     Target("penn", run_penn, bracket_seeds, _BRACKETS, generate_brackets),
     Target("conllu", run_conllu, conllu_seeds, _CONLLU, generate_conllu),
+    Target("json", run_json, json_seeds, _JSON),
     Target("supertags", run_supertags, supertag_seeds, (b"(S\\NP)/NP", b"\n\n", b" ")),
     Target("grammar", run_grammar, grammar_seeds, _GRAMMAR),
 ]
