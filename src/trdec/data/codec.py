@@ -103,6 +103,7 @@ class Codec:
             legal=torch.from_numpy(legal.copy()),
             word_symbols=torch.from_numpy(word_symbols),
             word_actions=torch.from_numpy(word_actions),
+            pieces=torch.tensor([kind == "word" for kind in self.table.kinds]),
         )
 
     def save(self, directory: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from trdec.configuration import CONFIGURATION_FILE, load_saved_configuration
 from trdec.data.codec import Codec
 from trdec.errors import CheckpointError, ConfigError, FileError, ModelError, StoredDataError
+from trdec.model.readout import with_two_projections
 from trdec.model.translation_model import TranslationModel
 from trdec.model.weights import read_tensors, set_weights
 
@@ -26,7 +27,7 @@ def load_model(path: Path, device: str = "cpu") -> tuple[Codec, TranslationModel
         system = configuration.system
         codec = Codec.load(path / "codec")
         model = TranslationModel(configuration.model, codec.inventory(), system.encoder, system.decoder)
-        set_weights(model, read_tensors(weights), weights)
+        set_weights(model, with_two_projections(read_tensors(weights)), weights)
     except (ConfigError, StoredDataError, CheckpointError, FileError) as error:
         raise ModelError(
             f"{path}: this model cannot be used: it is damaged, or from another version of trdec.\n  {error}"
