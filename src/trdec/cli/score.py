@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trdec.cli.options import STANDARD_STREAM, OutputOption
+from trdec.cli.options import STANDARD_STREAM, OutputOption, ThreadsOption, standard_error
 from trdec.cli.translate import OutputFormat
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def score_command(
     output_format: Annotated[
         OutputFormat, typer.Option("--format", help="text: the sums; json: also every action.")
     ] = OutputFormat.text,
-    threads: Annotated[int, typer.Option("--threads", min=1, help="Processor cores to use.")] = 1,
+    threads: ThreadsOption = 1,
 ) -> None:
     """Write the log-probability of each translation, and of each kind of action in it.
 
@@ -48,7 +48,8 @@ def score_command(
     import torch
 
     from trdec.errors import UsageError
-    from trdec.files import writing
+    from trdec.files import count_lines, writing
+    from trdec.progress import ProgressDisplay
     from trdec.translation.model_directory import load_model
     from trdec.translation.scoring import Scorer
 
@@ -59,12 +60,16 @@ def score_command(
     scorer = Scorer(network, codec)
     problems: Counter[str] = Counter()
     pairs = scorer.pairs(source, target, trees, annotation)
-    with writing(output) as stream:
+    total = count_lines(source) if source.is_file() else None
+    with writing(output) as stream, ProgressDisplay(standard_error()) as progress:
+        done = 0
         while window := list(islice(pairs, SCORED_TOGETHER)):
             for scored in scorer.score(window):
                 stream.write(_line(scored, output_format) + "\n")
                 if scored.problem is not None:
                     problems[scored.problem] += 1
+            done += len(window)
+            progress("scoring", done, total)
     for problem, count in islice(problems.items(), 20):
         print(f"{count} x {problem}", file=sys.stderr)
 
