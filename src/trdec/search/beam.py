@@ -17,6 +17,9 @@ from trdec.search.frontiers import STEPS, Effects
 from trdec.search.limits import LengthLimits, Normalisation
 from trdec.search.state import Constraint, SearchState
 
+MAX_WIDTH = 10_000
+"""The most hypotheses, or samples, of a sentence."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
@@ -106,9 +109,9 @@ class BeamSettings:
     early_termination: bool = True
 
     def __post_init__(self) -> None:
-        if self.beam_size < 1 or not 1 <= self.n_best <= self.beam_size:
+        if not 1 <= self.n_best <= self.beam_size <= MAX_WIDTH:
             raise UsageError(
-                "expected a beam_size of at least 1 and an n_best from 1 to beam_size, found "
+                f"expected a `beam_size` from 1 to {MAX_WIDTH:,} and an `n_best` from 1 to that, found "
                 f"beam_size {self.beam_size} and n_best {self.n_best}."
             )
 
