@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trdec.cli.evaluate import BleuTokeniser, TokeniseOption
+from trdec.cli.evaluate import BleuTokeniser, TokeniseOption, chosen_bleu_tokeniser
 from trdec.cli.options import JsonOption
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def compare_command(
         Path | None, typer.Option("--html", help="Also write a page with the figures to this file.")
     ] = None,
     as_json: JsonOption = False,
-    tokenise: TokeniseOption = BleuTokeniser.none,
+    tokenise: TokeniseOption = BleuTokeniser.auto,
     samples: Annotated[int, typer.Option("--samples", min=1, help="Samples of the paired bootstrap.")] = 1000,
     trials: Annotated[int, typer.Option("--trials", min=1, help="Trials of approximate randomisation.")] = 10_000,
     seed: Annotated[int, typer.Option("--seed", min=1, help="The seed of both tests.")] = 12345,
@@ -53,8 +53,9 @@ def compare_command(
 
     if html is not None and str(html) == STANDARD:
         raise UsageError("--html needs a file: standard output is taken by the Markdown or JSON.")
+    references = read_references(reference)
     options = ComparisonOptions(
-        tokenise=tokenise.value,
+        tokenise=chosen_bleu_tokeniser(tokenise, references),
         significance=not no_significance,
         samples=samples,
         trials=trials,
@@ -62,7 +63,6 @@ def compare_command(
         boundaries=_boundaries(buckets),
         examples=examples,
     )
-    references = read_references(reference)
     outputs = [_output(system, references, file_name(reference)) for system in systems]
     names = dict.fromkeys(output.system for output in outputs)
     if len(names) < 2:

@@ -165,13 +165,12 @@ def measure_dev(
 
 def dev_bleu(model: TranslationModel, codec: Codec, data: DataConfiguration) -> float:
     """BLEU of greedy translations of dev, against the text in its file."""
-    from sacrebleu import corpus_bleu  # slow to import, and few trainings need it
-
+    from trdec.evaluation.scores import bleu_metric, bleu_tokeniser  # slow to import, and few trainings need it
     from trdec.translation.translator import Translator
 
     device = next(model.parameters()).device.type
     sources = (line.text for line in read_lines(data.dev.source))
     translations = Translator([model], codec, device=device).translate(sources, beam_size=1)
     references = [line.text for line in read_lines(data.dev.target)]
-    tokenise = "none" if data.target_language is None else "13a"
-    return corpus_bleu([found.text for found in translations], [references], tokenize=tokenise, force=True).score
+    metric = bleu_metric(bleu_tokeniser(references, data.target_tokeniser != "none"))
+    return float(metric.corpus_score([found.text for found in translations], [references]).score)
