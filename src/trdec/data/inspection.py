@@ -31,6 +31,7 @@ LONGEST_EXAMPLE = 25
 LEFT_OUT = 0.05
 """The share of examples left out, or of pairs whose sides are equal, above which something is probably wrong."""
 
+_BEGINNING = 1 << 16
 _FORMATS = {
     b"\x1f\x8b": ("gzip", "gzip -d"),
     b"BZh": ("bzip2", "bzip2 -d"),
@@ -44,7 +45,7 @@ def check_is_text(path: Path) -> None:
     """Raise an error that says what the file is, if it is compressed, in UTF-16 or a table."""
     try:
         with path.open("rb") as stream:
-            start = stream.read(1 << 16)
+            start = stream.read(_BEGINNING)
     except OSError as error:
         raise FileError(f"{path}: cannot be read: {error.strerror}. Check the name and its permissions.") from error
     for magic, (name, command) in _FORMATS.items():
@@ -52,11 +53,11 @@ def check_is_text(path: Path) -> None:
             raise EncodingError(f"{path}: expected text, found a {name} file. Unpack it first, with: {command}")
     if start.startswith((b"\xff\xfe", b"\xfe\xff")) or start[:200].count(b"\0") > len(start[:200]) // 4:
         raise EncodingError(f"{path}: expected UTF-8, found UTF-16. Convert it with: iconv -f utf-16 -t utf-8")
-    lines = [line for line in start.split(b"\n")[:1000] if line.strip()]
-    tabs = lines[0].count(b"\t") if lines else 0
-    if tabs and all(line.count(b"\t") == tabs for line in (lines[:-1] or lines)):
+    rows = start.split(b"\n")[: -1 if len(start) == _BEGINNING else None]  # the last may be cut off
+    columns = {row.count(b"\t") + 1 for row in rows if row.strip()}
+    if len(rows) > 2 and len(columns) == 1 and columns != {1}:
         raise TextFormatError(
-            f"{path}: expected one sentence per line, found a table with {tabs + 1} columns separated by tabs. "
+            f"{path}: expected one sentence per line, found a table with {columns.pop()} columns separated by tabs. "
             "Take out a column, for example the first with: cut -f 1"
         )
 
