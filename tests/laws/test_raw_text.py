@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from support.raw_lines import RAW_LINES
@@ -45,6 +45,7 @@ def test_joining_undoes_splitting(tokeniser: UnicodeTokeniser, text: str) -> Non
 
 
 @given(texts)
+@example("e\u0301 \u2001\u212b")
 def test_normalising_twice_is_normalising_once(text: str) -> None:
     once = normalise(text)
     assert normalise(once) == once

@@ -69,6 +69,21 @@ def test_a_tree_of_other_words_is_left_out_with_its_place(raw: CorpusConfigurati
     assert "'Well" in message
 
 
+def test_syntactic_words_of_one_token_keep_the_raw_text(tmp_path: Path) -> None:
+    rows = [("1-2", "Zum", "_"), ("1", "Zu", "3"), ("2", "dem", "3"), ("3", "Haus", "0"), ("4", ".", "3")]
+    sentence = "\n".join("\t".join([number, form, *"____", head, *"___"]) for number, form, head in rows)
+    target = written(tmp_path, "de", ["Zum Haus."] * 30)
+    corpus = CorpusConfiguration(
+        source=target, target=target, dependency=written(tmp_path, "conllu", [f"{sentence}\n"] * 30)
+    )
+    tiny = SubwordConfiguration(size=15)
+    changes = {"source_subwords": tiny, "target_subwords": tiny}
+    made = prepare(raw_configuration(corpus, **changes), SYSTEMS["trdec-dep"], tmp_path / "model")
+    decoded = made.codec.decode(made.train[0].steps[:, 0])
+    assert decoded.text == "Zum Haus."
+    assert words(decoded.tree) == ["Zu", "m", "Haus", "."]
+
+
 def test_builders_see_words_without_marks(raw: CorpusConfiguration, tmp_path: Path) -> None:
     system = SYSTEMS["seq2seq"].model_copy(update={"trees": ("phrase",)})
     codec = prepare(raw_configuration(raw), SYSTEMS["seq2seq"], tmp_path).codec
