@@ -41,6 +41,11 @@ TokeniseOption = Annotated[
 ]
 
 
+NoTerOption = Annotated[
+    bool, typer.Option("--no-ter", help="Leave out TER, which takes up to tens of milliseconds per sentence.")
+]
+
+
 def chosen_bleu_tokeniser(tokenise: BleuTokeniser, references: Sequence[str]) -> str:
     """The name of sacreBLEU's tokeniser; standard error says what was chosen, or what is wrong with the choice."""
     from trdec.evaluation.scores import bleu_tokeniser, tokenisation_warning
@@ -68,9 +73,10 @@ def evaluate_command(
     transforms: TransformOption = None,
     tokenise: TokeniseOption = BleuTokeniser.auto,
     examples: Annotated[int, typer.Option("--examples", min=0, help="Also show the N worst translations.")] = 0,
+    no_ter: NoTerOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Score translations: BLEU and chrF++ with their signatures, lengths, and trees where these are given.
+    """Score translations: BLEU, chrF++ and TER with their signatures, lengths, and trees where these are given.
 
     --from and --transform say how reference trees are read: give what the system's own trees were made with.
     """
@@ -97,9 +103,8 @@ def evaluate_command(
     tree_scores = None
     if trees is not None:
         tree_scores = _tree_scores(trees, lines, reference, reference_trees, tree_format, transforms)
-    found = evaluate_texts(
-        lines, references, sources, tree_scores, chosen_bleu_tokeniser(tokenise, references), examples
-    )
+    chosen = chosen_bleu_tokeniser(tokenise, references)
+    found = evaluate_texts(lines, references, sources, tree_scores, chosen, examples, not no_ter)
     if as_json:
         print(json.dumps(found.to_json(), ensure_ascii=False, indent=2))
     else:
@@ -153,7 +158,7 @@ def _print(found: Evaluation) -> None:
 
 def _rows(found: Evaluation) -> Iterator[tuple[str, str, str]]:
     scores = found.scores
-    for metric in (scores.bleu, scores.chrf):
+    for metric in filter(None, (scores.bleu, scores.chrf, scores.ter)):
         yield metric.name, f"{metric.score:.2f}", metric.signature
     words = f"{scores.hypothesis_words:,} words, {scores.reference_words:,} in the reference"
     yield "length ratio", f"{scores.length_ratio:.3f}", words

@@ -19,6 +19,7 @@ from trdec.evaluation.scores import (
     read_trees,
     tokenisation_warning,
 )
+from trdec.evaluation.word_accuracy import bleu_splitter, count_words
 from trdec.experiment.plan import Plan, Run
 from trdec.experiment.run import Records
 from trdec.files import split_words
@@ -35,6 +36,8 @@ class Result:
     training: dict[str, Any]
     translating: dict[str, Any]
     output: Output
+    loss: dict[str, Any] | None
+    """The loss on dev by kind of action, if it was measured."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ def collect(plan: Plan) -> Results:
     _, target = plan.test
     references = read_references(target)
     results = [
-        Result(run, training, translating, _output(run, references, str(target)))
+        Result(run, training, translating, _output(run, references, str(target)), records.finished(run, "score"))
         for row in plan.experiment.systems
         for run in plan.runs
         if run.system == row.name
@@ -82,9 +85,10 @@ def collect(plan: Plan) -> Results:
     if warning := tokenisation_warning(references, tokenise):
         _log.warning("WARNING: %s: %s", target, warning)
     options = ComparisonOptions(tokenise=tokenise, examples=plan.experiment.samples)
-    comparison = compare(references, [result.output for result in results], options)
-    pairs = len(read_texts(plan.runs[0].training.located_data.train.target))
-    return Results(plan, tuple(results), comparison, pairs)
+    training_text = read_texts(plan.runs[0].training.located_data.train.target)
+    counts = count_words(training_text, bleu_splitter(tokenise))
+    comparison = compare(references, [result.output for result in results], options, training_counts=counts)
+    return Results(plan, tuple(results), comparison, len(training_text))
 
 
 def _output(run: Run, references: list[str], reference_name: str) -> Output:

@@ -16,6 +16,7 @@ from trdec.data.corpus import NO_FILTERS, Corpus, Reader
 from trdec.data.inspection import Inspection, check_is_text
 from trdec.data.prepare import Preparation, prepare
 from trdec.data.report import LeftOut, Reason
+from trdec.data.subword_dropout import SubwordDropout
 from trdec.errors import EncodingError, TextFormatError
 from trdec.files import read_lines
 from trdec.systems import SYSTEMS
@@ -107,6 +108,19 @@ def test_a_given_model_is_used_for_words_that_carry_their_spaces(raw: CorpusConf
     given = SubwordConfiguration(model=tmp_path / "given.model")
     made = prepare(raw_configuration(raw, target_subwords=given), SYSTEMS["seq2seq"], tmp_path / "model")
     assert all(made.codec.target_side.round_trip(line) == line for line in lines)
+
+
+def test_words_without_a_space_between_them_are_resplit_one_by_one(raw: CorpusConfiguration, tmp_path: Path) -> None:
+    codec = prepare(raw_configuration(raw), SYSTEMS["trdec-binary"], tmp_path).codec
+    example = Preparation.open(tmp_path).train[0]
+    same = SubwordDropout(codec, 0.0, seed=1)(example, 0, 0)
+    assert same.source.tolist() == example.source.tolist()
+    assert same.steps.tolist() == example.steps.tolist()
+    other = SubwordDropout(codec, 0.5, seed=1)(example, 0, 0)
+    assert other.steps.tolist() != example.steps.tolist()
+    assert codec.decode(other.steps[:, 0]) == codec.decode(example.steps[:, 0])._replace(
+        pieces=codec.decode(other.steps[:, 0]).pieces
+    )
 
 
 def written(folder: Path, name: str, lines: list[str]) -> Path:
