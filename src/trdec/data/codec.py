@@ -16,6 +16,7 @@ from trdec.systems import System, system_of_version_1
 from trdec.targets.actions import EmitWord
 from trdec.targets.target import ActionTable, Target, replay
 from trdec.text import UNKNOWN, Side, Subwords
+from trdec.tokenisers import TOKENISER_CLASSES, Tokeniser, tokeniser_before
 from trdec.trees.transforms import desegment, segment
 from trdec.trees.tree import Nonterminal, words
 
@@ -84,8 +85,15 @@ class Codec:
                     "Decode with the codec that the numbers were made with."
                 )
         pieces = self.target.read([self.table.actions[number] for number in numbers])
-        tree = desegment(pieces)
-        return Decoded(tree, pieces, self.target_side.join(words(tree)))
+        tokeniser = self.target_side.tokeniser
+        tree = desegment(pieces, tokeniser.words_of)
+        text = tokeniser.join(words(tree))
+        return Decoded(self.plain(tree), pieces, text)
+
+    def plain(self, tree: Nonterminal) -> Nonterminal:
+        """The tree as people see it: its words without marks of spaces."""
+        tokeniser = self.target_side.tokeniser
+        return segment(tree, lambda word: (tokeniser.bare(word),)) if tokeniser.marks_spaces else tree
 
     def inventory(self) -> Inventory:
         """What a network needs to know about the source and the target."""
@@ -114,8 +122,10 @@ class Codec:
         self.target.save(directory / self.target.file_name)
         description: dict[str, Any] = {
             "system": self.system.model_dump(mode="json"),
-            "source_language": self.source_side.language,
-            "target_language": self.target_side.language,
+            "source_language": self.source_side.tokeniser.language,
+            "target_language": self.target_side.tokeniser.language,
+            "source_tokeniser": self.source_side.tokeniser.name,
+            "target_tokeniser": self.target_side.tokeniser.name,
         }
         # Last, so that a directory with a description is complete.
         write_description(directory / CODEC_DESCRIPTION, CODEC_FORMAT, CODEC_VERSION, description)
@@ -127,10 +137,9 @@ class Codec:
         found = read_description(directory / CODEC_DESCRIPTION, CODEC_FORMAT, 1, CODEC_VERSION)
         try:
             system = _system_of(found)
-            languages = found["source_language"], found["target_language"]
             family = system.target_class
-            source = Side(Subwords.load(directory / SOURCE_MODEL), languages[0])
-            target_side = Side(Subwords.load(directory / TARGET_MODEL), languages[1])
+            source = Side(Subwords.load(directory / SOURCE_MODEL), _tokeniser_of(found, "source"))
+            target_side = Side(Subwords.load(directory / TARGET_MODEL), _tokeniser_of(found, "target"))
             target = family.load(directory / family.file_name, target_side.subwords.pieces)
         except (KeyError, TypeError, ValidationError) as error:
             raise StoredDataError(
@@ -144,6 +153,12 @@ class Codec:
 
     def __reduce__(self) -> tuple[Callable[..., Codec], tuple[Any, ...]]:
         return type(self), (self.system, self.source_side, self.target_side, self.target)
+
+
+def _tokeniser_of(description: dict[str, Any], side: str) -> Tokeniser:
+    """The tokeniser of a side; a description without its name is older than the choice."""
+    language = description[f"{side}_language"]
+    return TOKENISER_CLASSES[description.get(f"{side}_tokeniser") or tokeniser_before(language)](language)
 
 
 def _system_of(description: dict[str, Any]) -> System:
