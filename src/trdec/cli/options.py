@@ -17,6 +17,7 @@ from trdec.files import STANDARD
 from trdec.trees.transforms import TRANSFORMS, Transform, limit_depth
 
 FLAGS = {
+    "allow": "--allow",
     "annotation": "--annotation",
     "checksum": "--sha256",
     "folder": "--output",
@@ -146,6 +147,15 @@ TransformOption = Annotated[
 ]
 MaxDepthOption = Annotated[
     int | None, typer.Option("--max-depth", min=1, help="Dissolve nodes deeper than this, after all transforms.")
+]
+AllowOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow",
+        metavar="MODULE:NAME",
+        help="Let the model use this code, which is not part of trdec; may be repeated. Without it, such a model is "
+        "refused.",
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 

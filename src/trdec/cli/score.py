@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trdec.cli.options import STANDARD_STREAM, OutputOption
+from trdec.cli.options import STANDARD_STREAM, AllowOption, OutputOption
 from trdec.cli.translate import OutputFormat
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def score_command(
         OutputFormat, typer.Option("--format", help="text: the sums; json: also every action.")
     ] = OutputFormat.text,
     threads: Annotated[int, typer.Option("--threads", min=1, help="Processor cores to use.")] = 1,
+    allow: AllowOption = None,
 ) -> None:
     """Write the log-probability of each translation, and of each kind of action in it.
 
@@ -55,7 +56,7 @@ def score_command(
     if trees is not None and annotation is not None:
         raise UsageError("trees are given twice, by --trees and by --annotation. Choose one.")
     torch.set_num_threads(threads)
-    codec, network, _ = load_model(model)
+    codec, network, _ = load_model(model, allow=allow or ())
     scorer = Scorer(network, codec)
     problems: Counter[str] = Counter()
     pairs = scorer.pairs(source, target, trees, annotation)

@@ -43,17 +43,18 @@ def rules_of(tree: Nonterminal) -> Iterator[Rule]:
 
 
 class Grammar:
-    """A set of counted rules in a fixed order: most frequent first, then by name.
+    """A set of counted rules in a fixed order: most frequent first, then by name; if it was read, as it was written.
 
     Every nonterminal in it can be expanded down to words: a rule that would leave one stranded, because
     rarer rules were left out, is left out too.
     """
 
     def __init__(self, counts: Mapping[Rule, int]) -> None:
+        self._keep(counts, sorted(counts, key=lambda rule: (-counts[rule], rule)))
+
+    def _keep(self, counts: Mapping[Rule, int], order: Iterable[Rule]) -> None:
         productive = _productive(counts)
-        self.counts: dict[Rule, int] = {
-            rule: counts[rule] for rule in sorted(productive, key=lambda rule: (-counts[rule], rule))
-        }
+        self.counts: dict[Rule, int] = {rule: counts[rule] for rule in order if rule in productive}
 
     @classmethod
     def from_trees(cls, trees: Iterable[Nonterminal], min_count: int = 1) -> Grammar:
@@ -104,7 +105,7 @@ class Grammar:
 
     @classmethod
     def read(cls, lines: Iterable[Line]) -> Grammar:
-        """The grammar that `write` wrote."""
+        """The grammar that `write` wrote, its rules in the order of the lines, whatever their counts."""
         counts: dict[Rule, int] = {}
         for line in lines:
             text, _, count = line.text.partition("\t")
@@ -120,21 +121,28 @@ class Grammar:
             if rule in counts:
                 raise TreeFormatError(f"{line.place}: the rule {rule} is in the grammar twice. Remove one.")
             counts[rule] = times
-        return cls(counts)
+        grammar = cls({})
+        grammar._keep(counts, counts)
+        return grammar
 
 
 def _productive(rules: Iterable[Rule]) -> set[Rule]:
     """The rules all of whose nonterminals lead to words through rules of the set."""
     productive: set[Rule] = set()
-    reachable = {PRE}
-    waiting = list(rules)
-    while True:
-        ready = [rule for rule in waiting if reachable.issuperset(rule.rhs)]
-        if not ready:
-            return productive
-        productive.update(ready)
-        reachable.update(rule.lhs for rule in ready)
-        waiting = [rule for rule in waiting if rule not in productive]
+    missing = {rule: set(rule.rhs) - {PRE} for rule in rules}
+    needed_by: dict[str, list[Rule]] = {}
+    for rule, labels in missing.items():
+        for label in labels:
+            needed_by.setdefault(label, []).append(rule)
+    ready = [rule for rule, labels in missing.items() if not labels]
+    while ready:
+        rule = ready.pop()
+        productive.add(rule)
+        for other in needed_by.pop(rule.lhs, ()):
+            missing[other].remove(rule.lhs)
+            if not missing[other]:
+                ready.append(other)
+    return productive
 
 
 @dataclass(frozen=True, slots=True)
