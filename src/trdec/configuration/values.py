@@ -24,6 +24,10 @@ LONGEST_SHOWN = 200
 PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("null", "bool", "int", "float", "str", "seq", "map"))
 
 
+_TOO_DEEP = f"lists and mappings are nested more than {DEEPEST} deep"
+_TOO_MANY = f"it stands for more than {MOST_VALUES:,} values, with its aliases replaced"
+
+
 class YamlMistake(Exception):
     """What is wrong with a YAML text, and the line it is in, if known."""
 
@@ -34,6 +38,21 @@ class YamlMistake(Exception):
 
 class _PlainLoader(yaml.SafeLoader):
     """PyYAML's safe loader, for the plain values alone; a value that its tag does not fit is an error with a line."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._values = 0
+
+    def fetch_flow_collection_start(self, token_class: type[yaml.Token]) -> None:
+        if self.flow_level >= DEEPEST:  # PyYAML's time grows with the square of it
+            raise yaml.scanner.ScannerError(None, None, _TOO_DEEP, self.get_mark())
+        super().fetch_flow_collection_start(token_class)
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        self._values += 1
+        if self._values > MOST_VALUES:
+            raise yaml.composer.ComposerError(None, None, _TOO_MANY, self.peek_event().start_mark)  # type: ignore[no-untyped-call]
+        return super().compose_node(parent, index)
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
@@ -76,7 +95,7 @@ def read_yaml(text: str) -> tuple[yaml.Node | None, Any]:
     except yaml.YAMLError as error:
         raise YamlMistake(str(error)) from error
     except RecursionError as error:
-        raise YamlMistake(f"lists and mappings are nested more than {DEEPEST} deep") from error
+        raise YamlMistake(_TOO_DEEP) from error
     finally:
         loader.dispose()
 
@@ -91,7 +110,7 @@ class _Size:
         """How many values the node stands for; YamlMistake if too many, nested too deep, or within itself."""
         line = node.start_mark.line + 1
         if depth > DEEPEST:
-            raise YamlMistake(f"lists and mappings are nested more than {DEEPEST} deep", line)
+            raise YamlMistake(_TOO_DEEP, line)
         if not isinstance(node, yaml.CollectionNode):
             return 1
         if id(node) in self._sizes:
@@ -102,14 +121,28 @@ class _Size:
         pairs = node.value if isinstance(node, yaml.MappingNode) else [(value,) for value in node.value]
         size = 1 + sum(self.of(part, depth + 1) for pair in pairs for part in pair)
         if size > MOST_VALUES:
-            raise YamlMistake(f"it stands for more than {MOST_VALUES:,} values, with its aliases replaced", line)
+            raise YamlMistake(_TOO_MANY, line)
         self._sizes[id(node)] = size
         return size
 
 
+class _LineDumper(yaml.SafeDumper):
+    """PyYAML's safe dumper, with the ends of lines in a string escaped."""
+
+
+def _string(dumper: _LineDumper, text: str) -> yaml.ScalarNode:
+    style = '"' if len(text.splitlines()) > 1 or text[-1:].isspace() else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_LineDumper.add_representer(str, _string)
+
+
 def write_yaml(value: object) -> str:
     """The value on one line of YAML; `read_yaml` undoes it."""
-    written: str = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=2**31, sort_keys=False)
+    written: str = yaml.dump(
+        value, Dumper=_LineDumper, default_flow_style=True, allow_unicode=True, width=2**31, sort_keys=False
+    )
     return written.removesuffix("\n").removesuffix("\n...")
 
 

@@ -98,15 +98,16 @@ class Preparation:
         except (KeyError, TypeError) as error:
             raise StoredDataError(f"{data / REPORT}: {error} is missing or invalid. {PREPARE_AGAIN}") from error
         codec = Codec.load(directory / "codec", allow)
-        prepared = [Prepared.open(data / name) for name in CORPORA]
-        for name, corpus in zip(CORPORA, prepared, strict=True):
+        prepared = {name: Prepared.open(data / name) for name in CORPORA}
+        for name, corpus in prepared.items():
             corpus.check_numbers(data / name, codec.source_size, codec.table.legal)
         parts = [found["inputs"], found["codec"]]
         if corpora := found.get("corpora"):  # before version 3, nothing was recorded of them
             if {name: checksum(data / name / CORPUS_DESCRIPTION) for name in CORPORA} != corpora:
                 raise StoredDataError(f"{data}: its examples are not those that were prepared. {PREPARE_AGAIN}")
             parts.append(corpora)
-        return cls(*prepared, codec, report, checksum_of_text(json.dumps(parts, sort_keys=True)))
+        fingerprint = checksum_of_text(json.dumps(parts, sort_keys=True))
+        return cls(prepared["train"], prepared["dev"], codec, report, fingerprint)
 
 
 def prepare(
