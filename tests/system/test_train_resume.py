@@ -185,6 +185,7 @@ def test_what_a_training_leaves_and_what_it_refuses(run: Run, tmp_path: Path) ->
     names = {path.name for path in model.iterdir() if not path.name.startswith(".")}
     assert names == {
         *("config.yaml", "codec", "data", "log.jsonl", "loss.png", "checkpoints", "best", "model.safetensors"),
+        "manifest.json",
     }
     code, _, errors = run(model, *keys, "model.hidden_size=9")
     assert code == 1

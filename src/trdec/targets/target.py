@@ -251,7 +251,7 @@ def replay(target: Target[Any], actions: Iterable[Action]) -> list[Step]:
     return steps
 
 
-LARGEST_TABLE = 2**30
+LARGEST_TABLE = 2**28
 """The most entries of the legal table, one byte each: hundreds of times those of the paper's systems."""
 
 

@@ -88,7 +88,9 @@ def test_an_array_of_another_corpus_is_named(directory: Path) -> None:
 
 def test_offsets_that_do_not_fit_are_named(directory: Path) -> None:
     np.save(directory / "source_offsets.npy", np.array([0, 3, 4, 5]))
-    with pytest.raises(StoredDataError, match=r"source_offsets.npy: expected offsets from 0 to 6, found 0 to 5"):
+    with pytest.raises(
+        StoredDataError, match=r"source_offsets.npy: expected offsets that rise from 0 to 6, found 0 to 5"
+    ):
         Prepared.open(directory)
 
 
@@ -104,7 +106,7 @@ def test_a_directory_without_a_description_is_refused(directory: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 2}, "expected version 1 of the trdec prepared corpus format, found version 2"),
+        ({"version": 3}, "expected version 1 or 2 of the trdec prepared corpus format, found version 3"),
         ({"format": "other"}, "expected the description of a trdec prepared corpus, found something else"),
         ({"lengths": {}}, "source.npy: expected int32 of shape"),
     ],
