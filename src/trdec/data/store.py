@@ -265,7 +265,7 @@ def _map(path: Path, name: str, lengths: dict[str, Any]) -> NDArray[Any]:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError as error:
         raise StoredDataError(f"{path}: is missing. {PREPARE_AGAIN}") from error
-    except (OSError, ValueError, EOFError, OverflowError, SyntaxError, TypeError) as error:
+    except Exception as error:  # a header that is damaged makes numpy raise whatever Python's tokeniser raises
         raise StoredDataError(f"{path}: is damaged: {error}. {PREPARE_AGAIN}") from error
     expected = (lengths.get(name), *rest)
     if array.shape != expected or array.dtype != np.dtype(kind):
