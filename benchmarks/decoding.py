@@ -98,6 +98,7 @@ def load(folder: Path, name: str, hidden_size: int, times: int = 1) -> Work:
         torch.from_numpy(table.legal),
         torch.tensor([symbol in (PRE, BEGUN) for symbol in table.symbols]),
         torch.tensor([kind in ("word", "eop") for kind in table.kinds]),
+        torch.tensor([kind == "word" for kind in table.kinds]),
     )
     torch.manual_seed(1)
     configuration = ModelConfiguration(embedding_size=hidden_size, hidden_size=hidden_size)

@@ -111,6 +111,7 @@ def load(pairs: Pairs, decoder: str) -> Load:
         torch.from_numpy(table.legal),
         words,
         torch.tensor([kind in ("word", "eop") for kind in table.kinds]),
+        torch.tensor([kind == "word" for kind in table.kinds]),
     )
     steps = [table.numbers(replay(target, target.linearise(tree))) for tree in trees]
     return Load(decoder, inventory, pairs.sources, steps, torch.tensor([kind == "word" for kind in table.kinds]))

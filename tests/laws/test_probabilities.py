@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 import torch
 
-from support.random_batches import NUM_ACTIONS, NUM_SYMBOLS, random_batch, sequence_inventory, tree_inventory
+from support.random_batches import (
+    EOP,
+    FIRST_WORD,
+    NUM_ACTIONS,
+    NUM_SYMBOLS,
+    random_batch,
+    sequence_inventory,
+    tree_inventory,
+)
 from trdec.configuration.sections import ModelConfiguration
 from trdec.data.batch import Batch
 from trdec.model.translation_model import TranslationModel
@@ -67,13 +75,14 @@ def smoothed_by_hand(model: TranslationModel, batch: Batch, share: float) -> tor
         legal = model.softmax.legal[batch.symbols[row, step]]
         log_probs = (model.output_weight @ features[row, step])[legal].log_softmax(0)
         gold = int(legal[: int(batch.actions[row, step])].sum())
-        total = total - (1 - share) * log_probs[gold] - share * log_probs.mean()
+        smoothing = share if FIRST_WORD <= int(batch.actions[row, step]) < EOP else 0.0
+        total = total - (1 - smoothing) * log_probs[gold] - smoothing * log_probs.mean()
     return total
 
 
 @decoders
 @pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
-def test_label_smoothing_spreads_over_legal_actions_only(decoder: str, share: float) -> None:
+def test_label_smoothing_spreads_over_legal_actions_where_pieces_are_written(decoder: str, share: float) -> None:
     model, batch = make_model(decoder), random_batch(5)
     loss = model.loss(batch, label_smoothing=share)
     torch.testing.assert_close(loss.total, smoothed_by_hand(model, batch, share))

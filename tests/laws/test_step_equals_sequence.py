@@ -30,7 +30,7 @@ KINDS = [
     {"decoder": "sequence", "attention": "additive"},
     {"decoder": "sequence", "attention": "dot", "start": "last_state", "tie_embeddings": True},
 ]
-DROPOUTS = [DropoutConfiguration(), DropoutConfiguration(embeddings=0.3, states=0.4, readout=0.2)]
+DROPOUTS = [DropoutConfiguration(), DropoutConfiguration(embeddings=0.3, tokens=0.2, states=0.4, readout=0.2)]
 
 kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values())))
 dropouts = pytest.mark.parametrize("dropout", DROPOUTS, ids=["no dropout", "dropout"])

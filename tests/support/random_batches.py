@@ -26,14 +26,21 @@ def tree_inventory() -> Inventory:
     word_symbols = torch.tensor([False, False, True, True, False])
     word_actions = torch.zeros(NUM_ACTIONS, dtype=torch.bool)
     word_actions[FIRST_WORD : EOP + 1] = True
-    return Inventory(SOURCE_SIZE, NUM_ACTIONS, NUM_SYMBOLS, legal, word_symbols, word_actions)
+    return Inventory(SOURCE_SIZE, NUM_ACTIONS, NUM_SYMBOLS, legal, word_symbols, word_actions, written_pieces())
 
 
 def sequence_inventory() -> Inventory:
     legal = torch.ones(NUM_SYMBOLS, NUM_ACTIONS, dtype=torch.bool)
     legal[0, EOS] = False
     words = torch.zeros(NUM_ACTIONS, dtype=torch.bool)
-    return Inventory(SOURCE_SIZE, NUM_ACTIONS, NUM_SYMBOLS, legal, torch.zeros(NUM_SYMBOLS, dtype=torch.bool), words)
+    symbols = torch.zeros(NUM_SYMBOLS, dtype=torch.bool)
+    return Inventory(SOURCE_SIZE, NUM_ACTIONS, NUM_SYMBOLS, legal, symbols, words, written_pieces())
+
+
+def written_pieces() -> torch.Tensor:
+    pieces = torch.zeros(NUM_ACTIONS, dtype=torch.bool)
+    pieces[FIRST_WORD:EOP] = True
+    return pieces
 
 
 def random_derivation(draw: random.Random, size: int) -> list[tuple[int, int, int]]:

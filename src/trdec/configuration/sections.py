@@ -65,7 +65,7 @@ class FilterConfiguration(_Configuration):
 
 
 class BatchConfiguration(_Configuration):
-    """How large a batch is."""
+    """How large a batch is, and how its words are split."""
 
     batch_type: Literal["actions", "sentences"] = Field(
         default="actions",
@@ -76,6 +76,13 @@ class BatchConfiguration(_Configuration):
         ge=1,
         description="The maximum size of a batch; a longer example makes a batch alone. "
         "The paper's or-en system was trained with about 800 actions.",
+    )
+    subword_dropout: float = Field(
+        default=0.0,
+        ge=0,
+        lt=1,
+        description="In training, each piece of several characters is unavailable with this probability where a word "
+        "is split, so that words are split differently in each epoch. Dev and translation are not affected.",
     )
 
 
@@ -118,6 +125,12 @@ class DropoutConfiguration(BaseModel):
 
     embeddings: float = Field(
         default=0.0, ge=0, lt=1, description="Dropout rate of source and action embeddings, drawn for each element."
+    )
+    tokens: float = Field(
+        default=0.0,
+        ge=0,
+        lt=1,
+        description="Rate at which the whole embedding of a source piece or of an action is dropped.",
     )
     states: float = Field(
         default=0.0,
@@ -228,7 +241,11 @@ class TrainingConfiguration(BaseModel):
     log_every: int = Field(default=50, gt=0, description="Updates per line of the log.")
     accumulate: int = Field(default=1, gt=0, description="Batches per update; their gradients are added.")
     label_smoothing: float = Field(
-        default=0.0, ge=0, lt=1, description="Share of the probability to spread over all legal actions in the loss."
+        default=0.0,
+        ge=0,
+        lt=1,
+        description="Share of the probability to spread over all legal actions in the loss, where a piece of text is "
+        "written. Rules and ends are not smoothed.",
     )
     optimiser: OptimiserConfiguration = Field(default=OptimiserConfiguration(), description="Adam and clipping.")
     schedule: ScheduleConfiguration = Field(default=ScheduleConfiguration(), description="The learning rate over time.")

@@ -105,6 +105,7 @@ class Codec:
             legal=torch.from_numpy(legal.copy()),
             word_symbols=torch.from_numpy(word_symbols),
             word_actions=torch.from_numpy(word_actions),
+            pieces=torch.tensor([kind == "word" for kind in self.table.kinds]),
         )
 
     def save(self, directory: Path) -> None:
@@ -153,8 +154,6 @@ class Codec:
             source = Side(Subwords.load(directory / SOURCE_MODEL), languages[0])
             target_side = Side(Subwords.load(directory / TARGET_MODEL), languages[1])
             target = family.load(directory / family.file_name, target_side.subwords.pieces)
-            if closed := set(family.start_symbols) - set(target.symbols):
-                raise StoredDataError(f"{directory / family.file_name}: nothing expands {min(closed)}.")
             codec = cls(system, source, target_side, target)
         except SubwordError as error:
             raise StoredDataError(f"{error} {PREPARE_AGAIN}") from error

@@ -7,12 +7,23 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from trdec.configuration.sections import DropoutConfiguration
+
 
 def sample_mask(shape: tuple[int, ...], share: float, like: Tensor) -> Tensor | None:
     """0 at the given share of places and 1 / (1 - share) at the others; None when nothing is dropped."""
     if share == 0:
         return None
     return torch.empty(shape, dtype=like.dtype, device=like.device).bernoulli_(1 - share).div_(1 - share)
+
+
+def sample_embedding_mask(shape: tuple[int, ...], rates: DropoutConfiguration, like: Tensor) -> Tensor | None:
+    """A mask of embeddings, ... E, that drops single elements and whole embeddings, each at its own rate."""
+    elements = sample_mask(shape, rates.embeddings, like)  # ... E
+    tokens = sample_mask((*shape[:-1], 1), rates.tokens, like)  # ... 1
+    if elements is None:
+        return None if tokens is None else tokens.expand(shape)
+    return elements if tokens is None else elements * tokens
 
 
 def drop(values: Tensor, mask: Tensor | None) -> Tensor:

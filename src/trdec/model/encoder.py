@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from trdec.configuration.sections import ModelConfiguration
 from trdec.data.batch import SourceBatch
-from trdec.model.dropout import sample_mask
+from trdec.model.dropout import sample_embedding_mask, sample_mask
 from trdec.model.fast.plan import Packing, embed_tokens
 from trdec.model.fast.recurrence import run_lstm
 from trdec.model.interfaces import Encoding, Summary
@@ -33,7 +33,7 @@ class LSTMEncoder(nn.Module):
         last_steps = source.lengths[packing.sequences] - 1  # N
         # The backward direction reads place j of a sentence of n pieces at its step n - 1 - j.
         mirrored = packing.place(packing.rows, last_steps - packing.steps)  # N
-        mask = self._sample_mask((packing.size, self.embedding.embedding_dim), self.dropout.embeddings)  # N E
+        mask = self._sample_embedding_mask((packing.size, self.embedding.embedding_dim))  # N E
         [(embedded, token_rows)] = embed_tokens(self.embedding.weight, [(packing.pack(source.pieces), mask)])  # M E, N
         states: Tensor | None = None  # N C   of the layer below
         for forwards, backwards in zip(self.forwards, self.backwards, strict=True):
@@ -63,6 +63,9 @@ class LSTMEncoder(nn.Module):
                 cell=torch.cat([cell for _, cell in finals], dim=1)[unsort],  # B C
             ),
         )
+
+    def _sample_embedding_mask(self, shape: tuple[int, ...]) -> Tensor | None:
+        return sample_embedding_mask(shape, self.dropout, self.embedding.weight) if self.training else None
 
     def _sample_mask(self, shape: tuple[int, ...], share: float) -> Tensor | None:
         return sample_mask(shape, share, self.embedding.weight) if self.training else None

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from trdec.configuration.sections import ModelConfiguration
 from trdec.data.batch import Batch, Inventory
 from trdec.model.attention import ATTENTIONS, attend
-from trdec.model.dropout import NO_DROPOUT, DecoderDropout, drop, sample_mask
+from trdec.model.dropout import NO_DROPOUT, DecoderDropout, drop, sample_embedding_mask, sample_mask
 from trdec.model.interfaces import Encoding
 from trdec.model.lstm_cell import LSTMCell
 from trdec.model.readout import ProjectedReadout
@@ -98,7 +98,7 @@ class SequenceDecoder(nn.Module):
         num_sentences, num_steps = batch.actions.shape
         weight, rates = self.embedding.weight, self.dropout
         return DecoderDropout(
-            rule_embeddings=sample_mask((num_sentences, num_steps, weight.shape[1]), rates.embeddings, weight),
+            rule_embeddings=sample_embedding_mask((num_sentences, num_steps, weight.shape[1]), rates, weight),
             rule_states=sample_mask((num_sentences, self.cell.hidden_size), rates.states, weight),
             features=sample_mask((num_sentences, num_steps, self.feature_size), rates.readout, weight),
         )

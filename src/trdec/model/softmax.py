@@ -19,11 +19,13 @@ class ActionSoftmax(nn.Module):
 
     legal: Tensor  # Y A bool
     block_of: Tensor  # Y   the block of actions that a symbol needs
+    pieces: Tensor  # A bool   what writes a piece of text
 
     def __init__(self, inventory: Inventory) -> None:
         super().__init__()
         num_actions = inventory.num_actions
         self.register_buffer("legal", inventory.legal.clone(), persistent=False)
+        self.register_buffer("pieces", inventory.pieces.clone(), persistent=False)
         if bool(inventory.word_symbols.any()):
             ids = inventory.word_actions.nonzero().squeeze(1)
             first, end = int(ids[0]), int(ids[-1]) + 1
@@ -84,7 +86,9 @@ class ActionSoftmax(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """R each: the negative log-probability of the given actions, and the same with label smoothing.
 
-        Smoothing mixes in the mean over the actions that are legal there; illegal ones get none of it.
+        Where a piece of text is written, smoothing mixes in the mean over the actions that are legal there; illegal
+        ones get none of it. Rules and ends are not smoothed: most are nearly certain, and to doubt them costs more
+        than it teaches.
         """
         plain, smoothed, order = [], [], []
         for number, rows, logits in self._by_block(self.columns(weight), features, symbols):
@@ -98,7 +102,8 @@ class ActionSoftmax(nn.Module):
                 legal = ~self.get_buffer(f"illegal_{number}")  # Y a
                 finite = log_probs.masked_fill(~legal[symbols[rows]], 0.0)  # n a
                 mean = -finite.sum(dim=1) / legal.sum(dim=1)[symbols[rows]]  # n
-                gold = (1 - label_smoothing) * gold + label_smoothing * mean
+                mixed = (1 - label_smoothing) * gold + label_smoothing * mean  # n
+                gold = torch.where(self.pieces[actions[rows]], mixed, gold)
             smoothed.append(gold)
         back = torch.argsort(torch.cat(order))  # R
         return torch.cat(plain)[back], torch.cat(smoothed)[back]

@@ -114,7 +114,7 @@ class TranslationModel(nn.Module):
         return -self.loss(batch).negative_log_probs
 
     def loss(self, batch: Batch, label_smoothing: float = 0.0) -> Loss:
-        """The cross-entropy of the batch; smoothing spreads its share evenly over the legal actions."""
+        """The cross-entropy of the batch; for pieces of text, smoothing spreads its share over the legal actions."""
         found = self.run(batch)
         symbols, actions = found.pack(batch.symbols), found.pack(batch.actions)  # N
         plain, smoothed = self.softmax.losses(self.output_matrix(), found.features, symbols, actions, label_smoothing)

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from trdec.configuration.sections import ModelConfiguration
 from trdec.data.batch import Batch, Inventory
 from trdec.model.attention import attend
-from trdec.model.dropout import NO_DROPOUT, DecoderDropout, drop, sample_mask
+from trdec.model.dropout import NO_DROPOUT, DecoderDropout, drop, sample_embedding_mask, sample_mask
 from trdec.model.interfaces import Encoding
-from trdec.model.readout import tree_readout
+from trdec.model.readout import TREE_READOUTS
 from trdec.model.rule_rnn import RuleRNN
 from trdec.model.start import STARTS
 from trdec.model.word_rnn import WordRNN
@@ -74,7 +74,7 @@ class TreeDecoder(nn.Module):
         self.word_rnn = WordRNN(embedding, hidden, context_size, configuration.attention)
         self.rule_start = STARTS[configuration.start](hidden, context_size)
         self.word_start = STARTS[configuration.start](hidden, context_size)
-        self.readout = tree_readout(configuration.readout, embedding, hidden, context_size)
+        self.readout = TREE_READOUTS[configuration.readout](embedding, hidden, context_size)
         self.feature_size = self.readout.feature_size
 
     def prepare(self, encoding: Encoding) -> TreeMemory:
@@ -156,7 +156,7 @@ class TreeDecoder(nn.Module):
             word_context=torch.where(writing, word_context, state.word_context),
             word_attention=torch.where(writing, word_attention, state.word_attention),
         )
-        features = self.readout(after.rule, after.rule_context, after.word, after.word_context)  # R F
+        features = self.readout(after.writing, after.rule, after.rule_context, after.word, after.word_context)  # R F
         return drop(features, dropout.features), after
 
     def sample_dropout(self, batch: Batch) -> DecoderDropout:
@@ -166,8 +166,8 @@ class TreeDecoder(nn.Module):
         embeddings = (num_sentences, num_steps, weight.shape[1])
         states = (num_sentences, self.rule_rnn.cell.hidden_size)
         return DecoderDropout(
-            rule_embeddings=sample_mask(embeddings, rates.embeddings, weight),
-            word_embeddings=sample_mask(embeddings, rates.embeddings, weight),
+            rule_embeddings=sample_embedding_mask(embeddings, rates, weight),
+            word_embeddings=sample_embedding_mask(embeddings, rates, weight),
             rule_states=sample_mask(states, rates.states, weight),
             word_states=sample_mask(states, rates.states, weight),
             features=sample_mask((num_sentences, num_steps, self.feature_size), rates.readout, weight),

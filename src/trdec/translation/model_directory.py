@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
+import torch
+
 from trdec.configuration import CONFIGURATION_FILE, Configuration, load_saved_configuration
 from trdec.data.batch import Inventory
 from trdec.data.codec import Codec
 from trdec.data.manifest import CODEC, WEIGHTS, check_manifest
 from trdec.errors import CheckpointError, ConfigError, FileError, ModelError, StoredDataError, UntrustedCodeError
+from trdec.model.readout import with_two_projections
 from trdec.model.translation_model import DECODERS, ENCODERS, TranslationModel, weight_shapes
 from trdec.model.weights import check_shapes, read_shapes, read_tensors, set_weights
 
@@ -42,7 +45,7 @@ def load_model(
         inventory = codec.inventory()
         _check_sizes(configuration, inventory, weights)
         model = TranslationModel(configuration.model, inventory, system.encoder, system.decoder)
-        set_weights(model, read_tensors(weights), weights)
+        set_weights(model, with_two_projections(read_tensors(weights)), weights)
     except (ConfigError, StoredDataError, CheckpointError, FileError) as error:
         raise ModelError(
             f"{path}: this model cannot be used: it is damaged, or from another version of trdec.\n  {error}"
@@ -73,7 +76,12 @@ def _check_sizes(configuration: Configuration, inventory: Inventory, weights: Pa
         raise CheckpointError(
             f"{weights}: expected the weights of {network.encoder_layers:,} encoder layers, found {len(found)} tensors."
         )
-    check_shapes(weight_shapes(network, inventory, system.encoder, system.decoder), found, weights)
+    converted = with_two_projections({name: torch.empty(shape, device="meta") for name, shape in found.items()})
+    check_shapes(
+        weight_shapes(network, inventory, system.encoder, system.decoder),
+        {name: tuple(tensor.shape) for name, tensor in converted.items()},
+        weights,
+    )
 
 
 _MAKE = "Make one with: trdec train"

@@ -14,7 +14,7 @@ from trdec.model.translation_model import TranslationModel
 
 def small_inventory() -> Inventory:
     legal = torch.tensor([[True, False, False], [False, True, True]])
-    return Inventory(5, 3, 2, legal, torch.tensor([False, True]), torch.tensor([False, True, True]))
+    return Inventory(5, 3, 2, legal, torch.tensor([False, True]), *[torch.tensor([False, True, True])] * 2)
 
 
 def test_every_key_says_what_it_does() -> None:
@@ -60,10 +60,10 @@ def test_xavier_initialisation_leaves_biases_zero_and_nothing_else() -> None:
 def test_an_inventory_whose_words_are_scattered_is_refused() -> None:
     legal = torch.ones(2, 3, dtype=torch.bool)
     with pytest.raises(ValueError, match="one contiguous block"):
-        Inventory(5, 3, 2, legal, torch.tensor([False, True]), torch.tensor([True, False, True]))
+        Inventory(5, 3, 2, legal, torch.tensor([False, True]), *[torch.tensor([True, False, True])] * 2)
 
 
 def test_an_inventory_that_lets_a_rule_stand_for_a_word_is_refused() -> None:
     legal = torch.ones(2, 3, dtype=torch.bool)
     with pytest.raises(ValueError, match="word symbol must allow word actions only"):
-        Inventory(5, 3, 2, legal, torch.tensor([False, True]), torch.tensor([False, True, True]))
+        Inventory(5, 3, 2, legal, torch.tensor([False, True]), *[torch.tensor([False, True, True])] * 2)

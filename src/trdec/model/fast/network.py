@@ -17,7 +17,7 @@ from trdec.model.fast.plan import Packing, ReferencedStates, StepPlan, embed_tok
 from trdec.model.fast.recurrence import Layout, Recurrence, RNNInputs, RNNLayout, in_precision_of
 from trdec.model.interfaces import DecoderPass, Encoding
 from trdec.model.lstm_cell import LSTMCell
-from trdec.model.readout import Readout
+from trdec.model.readout import ProjectedReadout, TreeReadout
 from trdec.model.sequence_decoder import SequenceDecoder
 from trdec.model.tree_decoder import TreeDecoder
 
@@ -62,7 +62,7 @@ class FastNetwork:
 
     embedding: Tensor  # A+1 E
     rnns: tuple[FastRNN, ...]
-    readout: Readout
+    readout: ProjectedReadout | TreeReadout
     word_symbols: Tensor | None  # Y bool; None if there is no word RNN
 
     @classmethod
@@ -86,15 +86,13 @@ class FastNetwork:
             for rnn in self.rnns
         ]
 
-    def readout_states(self) -> list[Tensor] | None:
-        """F H for each RNN: what multiplies its states in the readout; None if the states are the features."""
-        projections = self.readout.projections()
-        return None if projections is None else list(projections[::2])
+    def readout_states(self) -> list[list[Tensor]]:
+        """F H for each V of the readout and each RNN: what multiplies its states. No V: the states are the features."""
+        return [list(projection[::2]) for projection in self.readout.projections()]
 
-    def readout_contexts(self) -> list[Tensor | None]:
-        """F C for each RNN: what multiplies its contexts in the readout; None if the readout does not use them."""
-        projections = self.readout.projections()
-        return [None] * len(self.rnns) if projections is None else list(projections[1::2])
+    def readout_contexts(self) -> list[list[Tensor]]:
+        """F C for each V of the readout and each RNN: what multiplies its contexts."""
+        return [list(projection[1::2]) for projection in self.readout.projections()]
 
     def run(self, encoding: Encoding, batch: Batch, dropout: DecoderDropout) -> DecoderPass:
         """The features of all steps: the same as stepping through the batch, but faster."""
@@ -127,13 +125,15 @@ class FastNetwork:
         states, attention = [found[0]], [found[1][plan.num_rows :]]  # N H, N S
         latest: list[Tensor | None] = [None]
         attention_by_rnn = {self.rnns[0].name: attention[0]}
+        due: list[Tensor | None] = [None]
         if words is not None:
             states.append(found[2])  # B+W H
             attention.append(found[3].index_select(0, words.latest))  # N S
             latest.append(words.latest)
             is_word = torch.zeros_like(plan.tokens, dtype=torch.bool).index_fill_(0, words.places, True)  # N
             attention_by_rnn[self.rnns[1].name] = attention[1] * is_word.unsqueeze(1)
-        features = self._features(encoding, packing, states, latest, attention)  # N F
+            due = [(~is_word).nonzero().squeeze(1), words.places]
+        features = self._features(encoding, packing, states, latest, attention, due)  # N F
         places, shape = packing.places_in(batch.actions.shape[1]), (batch.num_sentences, batch.actions.shape[1])
         return DecoderPass(drop(features, packed(dropout.features)), places, attention_by_rnn, shape)
 
@@ -144,32 +144,45 @@ class FastNetwork:
         states: list[Tensor],  # M H each
         latest: list[Tensor | None],  # N each   the row of each place's state; None where that is the place itself
         attention: list[Tensor],  # N S each
+        due: list[Tensor | None],  # the places at which each V of the readout is due; None: all
     ) -> Tensor:
-        """N F: tanh of the states side by side, or of the sum over the RNNs of V s + V' c.
-
-        A state is projected once for all places that use it. The encoder's states are projected instead of the
-        contexts: in a tree there are fewer of them, and F is smaller than C.
-        """
-        weights = self.readout_states()
-        if weights is None:
+        """N F: tanh of the states side by side, or of the sum over the RNNs of V s + V' c."""
+        projections = self.readout_states()
+        if not projections:
             at_places = [s if rows is None else s.index_select(0, rows) for s, rows in zip(states, latest, strict=True)]
             return torch.tanh(torch.cat(at_places, dim=1))
-        total = None
-        for state, weight, rows in zip(states, weights, latest, strict=True):
-            # Sums, here and in the gradients of shared states, are computed in the states' own precision.
-            part = linear(state, weight).to(state.dtype)  # M F
-            part = part if rows is None else part.index_select(0, rows)  # N F
-            total = part if total is None else total + part
-        assert total is not None
-        return torch.tanh(total + self._context_features(encoding, packing, attention))
+        attended = packing.unpack(torch.cat(attention, dim=1), len(packing.counts))  # B T KS
+        parts = []
+        for weights, context_weights, places in zip(projections, self.readout_contexts(), due, strict=True):
+            part = _at(_contexts(encoding, packing, attended, context_weights), places)  # n F
+            for state, weight, rows in zip(states, weights, latest, strict=True):
+                # Sums, here and in the gradients of shared states, are computed in the states' own precision.
+                part = part + _project(state, weight, places if rows is None else _at(rows, places)).to(state.dtype)
+            parts.append(part)
+        if len(parts) == 1:
+            return torch.tanh(parts[0])
+        order = torch.argsort(torch.cat([places for places in due if places is not None]))  # N
+        return torch.tanh(torch.cat(parts).index_select(0, order))
 
-    def _context_features(self, encoding: Encoding, packing: Packing, attention: list[Tensor]) -> Tensor:
-        """N F: the sum over the RNNs of V' c = sum over j of a[j] (V' h[j])."""
-        projected = [
-            encoding.unpack(linear(encoding.packed_states, weight))
-            for weight in self.readout_contexts()
-            if weight is not None
-        ]  # B S F each
-        values = torch.cat(projected, dim=1)  # B KS F
-        weights = packing.unpack(torch.cat(attention, dim=1), len(packing.counts))  # B T KS
-        return packing.pack(weights.bmm(values.to(weights.dtype)))
+
+def _at(table: Tensor, places: Tensor | None) -> Tensor:
+    """These rows of the table; None: all."""
+    return table if places is None else table.index_select(0, places)
+
+
+def _project(states: Tensor, weight: Tensor, rows: Tensor | None) -> Tensor:
+    """n F: the projections of these rows n of the states M H. Where rows share states, each is projected once."""
+    if rows is not None and len(rows) > len(states):
+        return linear(states, weight).index_select(0, rows)
+    return linear(_at(states, rows), weight)
+
+
+def _contexts(encoding: Encoding, packing: Packing, attended: Tensor, weights: list[Tensor]) -> Tensor:
+    """N F: the sum over the RNNs of V' c = sum over j of a[j] (V' h[j]), given all their weights a, B T KS.
+
+    The encoder's states are projected instead of the contexts: in a tree there are fewer of them, and F is smaller
+    than C.
+    """
+    projected = [encoding.unpack(linear(encoding.packed_states, weight)) for weight in weights]  # B S F each
+    values = torch.cat(projected, dim=1)  # B KS F
+    return packing.pack(attended.bmm(values.to(attended.dtype)))

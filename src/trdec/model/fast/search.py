@@ -92,14 +92,14 @@ class RNNRows:
 class SearchRNN:
     """The weights of an attentional LSTM, laid out for steps of many rows without gradients."""
 
-    def __init__(self, rnn: FastRNN, embedding: Tensor, state_weights: list[Tensor], readout: Tensor | None) -> None:
+    def __init__(self, rnn: FastRNN, embedding: Tensor, state_weights: list[Tensor], readout: list[Tensor]) -> None:
         parts = rnn.cell.input_weights
         self.size = rnn.cell.hidden_size
         self._attention = rnn.attention
         self._actions = functional.linear(embedding, parts["action"], rnn.cell.bias)  # A+1 4H
         self._states = transposed(torch.cat(state_weights, dim=1))  # K 4H   what multiplies the previous states
-        # What multiplies the context: in the gates, 4H C, and in the readout, F C, if that uses it.
-        self._contexts = parts["context"] if readout is None else torch.cat([parts["context"], readout])
+        # What multiplies the context: in the gates, 4H C, and in each V of the readout, F C.
+        self._contexts = torch.cat([parts["context"], *readout])
         self.parents = transposed(parts["parent"]) if "parent" in parts else None  # H 4H
 
     def source(self, encoding: Encoding) -> RowSource:
@@ -236,14 +236,13 @@ class FastSearch:
             self._encoder = encoder
             self._softmax = softmax
             self._columns = [transposed(columns.t()) for columns in softmax.columns(output_matrix)]  # F a each
+            contexts = network.readout_contexts()  # F C for each V and RNN
             self._rnns = [
-                SearchRNN(rnn, network.embedding.detach(), state_weights, readout)
-                for rnn, state_weights, readout in zip(
-                    network.rnns, network.state_weights(), network.readout_contexts(), strict=True
-                )
+                SearchRNN(rnn, network.embedding.detach(), state_weights, [of_rnns[number] for of_rnns in contexts])
+                for number, (rnn, state_weights) in enumerate(zip(network.rnns, network.state_weights(), strict=True))
             ]
-            readout_states = network.readout_states()
-            self._readout = None if readout_states is None else transposed(torch.cat(readout_states, dim=1))  # KH F
+            # What multiplies the states in each V of the readout, KH F.
+            self._readout = [transposed(torch.cat(weights, dim=1)) for weights in network.readout_states()]
 
     def encode(self, source: SourceBatch) -> FastMemory:
         """The memory of the sources that all steps share."""
@@ -295,7 +294,8 @@ class FastSearch:
         cell = state.rnns[0].cell.index_select(0, rows)  # R H
         hidden, after = rnn.advance(gates, cell, memory.sources[0], counts)  # R H
         numbers = torch.arange(len(rows), device=rows.device)  # R
-        return self._features(hidden, after.context[:, 4 * rnn.size :]), FastState(hidden, (after,), numbers)
+        features = self._features([numbers], hidden, after.context[:, 4 * rnn.size :])  # R F
+        return features, FastState(hidden, (after,), numbers)
 
     def _step_in_tree(
         self,
@@ -329,9 +329,10 @@ class FastSearch:
         states[:, size:].index_copy_(0, writers, hidden_of_writers)
         word = state.rnns[1].merged(rows[opening], opening, new, writers)
 
-        context = rule.context[:, 4 * size :] + word.context[:, 4 * size :]  # R F   if the readout uses contexts
+        context = rule.context[:, 4 * size :] + word.context[:, 4 * size :]  # R KF   for K matrices V
         here = torch.zeros_like(previous).index_copy_(0, opening, state.rule_states.append(hidden[opening]))  # R
-        return self._features(states, context), FastTreeState(
+        features = self._features([opening, writers], states, context)  # R F
+        return features, FastTreeState(
             states,
             (rule, word),
             torch.arange(len(rows), device=rows.device),
@@ -342,6 +343,21 @@ class FastSearch:
             projected=state.projected,
         )
 
-    def _features(self, states: Tensor, context: Tensor) -> Tensor:
-        """R F, from the states R KH side by side and the projected contexts R F."""
-        return torch.tanh(states if self._readout is None else torch.addmm(context, states, self._readout))
+    def _features(self, due: list[Tensor], states: Tensor, context: Tensor) -> Tensor:
+        """R F, from the states R KH side by side and the contexts as each V projects them, side by side.
+
+        `due` has the rows that each V is for.
+        """
+        if not self._readout:
+            return torch.tanh(states)
+        if len(self._readout) == 1:
+            return torch.tanh(torch.addmm(context, states, self._readout[0]))
+        size = self._readout[0].shape[1]
+        features = states.new_empty(len(states), size)  # R F
+        for rows, weight, projected in zip(
+            due, self._readout, context.split_with_sizes([size] * len(due), dim=1), strict=True
+        ):
+            if len(rows):
+                found = torch.addmm(projected.index_select(0, rows), states.index_select(0, rows), weight)  # n F
+                features.index_copy_(0, rows, found.tanh_())
+        return features

@@ -17,7 +17,7 @@ def test_autocast_changes_the_loss_little(decoder: str) -> None:
     torch.manual_seed(1)
     legal = torch.tensor([[True, False, False], [False, True, True]])
     words = torch.tensor([False, decoder == "tree"])
-    inventory = Inventory(5, 3, 2, legal, words, torch.tensor([False, True, True]))
+    inventory = Inventory(5, 3, 2, legal, words, *[torch.tensor([False, True, True])] * 2)
     model = TranslationModel(ModelConfiguration(embedding_size=8, hidden_size=8), inventory, decoder=decoder)
     steps = torch.tensor([[0, 1, 2, 0]])
     batch = Batch(
