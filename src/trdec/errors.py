@@ -144,6 +144,11 @@ class IllegalActionError(TrdecError):
     """An action that the open symbol does not allow."""
 
 
+def excerpt(text: str, longest: int = 60) -> str:
+    """The text in quotes as a message shows it: escaped, and cut if it is long."""
+    return repr(text) if len(text) <= longest else f"{text[:longest]!r} and {len(text) - longest} more characters"
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A place in an input, as errors name it: ``dev.trees, line 112``."""

@@ -20,7 +20,10 @@ from trdec.errors import EncodingError, FileError, Place, TrdecError
 STANDARD = "-"
 """The file name that means standard input or standard output."""
 
-_WORD = re.compile(r"[^ \t\r\n\f\v]+")
+WHITESPACE = " \t\r\n\f\v"
+"""What separates words. Other spaces, such as U+00A0, U+2028 or U+3000, are part of a word."""
+
+_WORD = re.compile(f"[^{WHITESPACE}]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,11 @@ class Line:
 def split_words(text: str) -> list[str]:
     """The words of a tokenised line, which ASCII whitespace separates (a no-break space does not)."""
     return _WORD.findall(text)
+
+
+def is_blank(text: str) -> bool:
+    """Whether a line has no words."""
+    return not text.strip(WHITESPACE)
 
 
 def read_lines(path: Path | str) -> Iterator[Line]:

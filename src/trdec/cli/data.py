@@ -90,10 +90,14 @@ def get_command(
         str | None, typer.Option("--url", help="Another address to download from; NAME may then be any name.")
     ] = None,
     sha256: Annotated[str | None, typer.Option("--sha256", help="The checksum that the archive must have.")] = None,
+    unverified: Annotated[
+        bool, typer.Option("--no-verify", help="Download what has no known checksum, without checking it.")
+    ] = False,
 ) -> None:
     """Download a public corpus, check it and unpack it. After an interruption, the same command resumes."""
     from trdec.corpora import catalogue
-    from trdec.corpora.download import download, mirrored, with_checksum
+    from trdec.corpora.download import download, mirrored, require_checksums, with_checksum
+    from trdec.errors import UsageError
 
     logging.basicConfig(level=logging.WARNING, handlers=[_Warnings()])
     if url is not None:
@@ -101,7 +105,11 @@ def get_command(
     else:
         corpus = catalogue.find(name)
     if sha256 is not None:
+        if unverified:
+            raise UsageError("--sha256 asks to check the archive, and --no-verify not to. Give one of them.")
         corpus = with_checksum(corpus, sha256)
+    if not unverified:
+        require_checksums(corpus)
     folder = output or Path("data") / name
     with _byte_bar() as progress:
         is_new = download(corpus, folder, progress)

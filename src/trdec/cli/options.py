@@ -30,6 +30,7 @@ FLAGS = {
     "scale": "--scale",
     "text": "--text",
     "trees": "--trees",
+    "unverified": "--no-verify",
     "url": "--url",
 }
 """The flag for each argument that the library names, in backticks, in a message."""
@@ -103,7 +104,16 @@ class TreeFormat(StrEnum):
     penn = "penn"
     brackets = "brackets"
     conllu = "conllu"
+    json = "json"
     ccg = "ccg"
+
+
+class WrittenFormat(StrEnum):
+    """How trees are written to a file."""
+
+    brackets = "brackets"
+    conllu = "conllu"
+    json = "json"
 
 
 def _known_transforms(names: list[str] | None) -> list[str]:
@@ -123,7 +133,8 @@ FormatOption = Annotated[
     typer.Option(
         "--from",
         help="penn: brackets, with labels cleaned up (NP-SBJ-1 becomes NP) and traces removed; "
-        "brackets: labels as they are; conllu: dependencies; ccg: a line of supertags for each line of --text.",
+        "brackets: labels as they are; conllu: dependencies; json: one object per line; "
+        "ccg: a line of supertags for each line of --text.",
     ),
 ]
 TextOption = Annotated[

@@ -10,6 +10,7 @@ from xml.sax.saxutils import escape
 
 from rich.cells import cell_len
 
+from trdec.trees.transforms import WORD_START
 from trdec.trees.tree import Nonterminal, Terminal, Tree, fold
 
 _GAP = 2
@@ -91,6 +92,11 @@ def _name(text: str) -> _Block:
     return _Block(_name_size(text), [text])
 
 
+def dim_word_starts(line: str) -> str:
+    """The line of a drawing, with the mark that begins a word dim, as terminals show it."""
+    return line.replace(WORD_START, f"\x1b[2m{WORD_START}\x1b[22m")
+
+
 class _Joint:
     """Where a label stands over parts of a tree that are drawn side by side."""
 
@@ -148,7 +154,7 @@ MARGIN = 16.0
 GAP = 12.0
 """Between the columns of neighbouring words."""
 
-GREEN, DARK, GREY = "#1f6f54", "#222222", "#767676"
+GREEN, DARK, GREY, LIGHT = "#1f6f54", "#222222", "#767676", "#b8b8b8"
 
 _CELL = 0.64  # the width of a narrow character, in font sizes: room for the broader of common fonts
 _ROW, _LEAST_ROW, _TALLEST = 44.0, 18.0, 1200.0  # deep trees have lower rows, so that they fit a screen
@@ -233,7 +239,7 @@ def names(nodes: Sequence[Node], kind: str, style: str) -> Iterator[str]:
     """The names of some nodes, in one style."""
     yield f'<g text-anchor="middle" {style}>'
     for node in nodes:
-        yield f'<text class="{kind}" x="{node.x:.1f}" y="{node.y:.1f}">{xml_text(node.name)}</text>'
+        yield f'<text class="{kind}" x="{node.x:.1f}" y="{node.y:.1f}">{svg_text(node.name)}</text>'
     yield "</g>"
 
 
@@ -244,6 +250,11 @@ def document(width: float, height: float, elements: Iterable[str]) -> str:
         f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="Helvetica, Arial, sans-serif" font-size="{FONT}">'
     )
     return "\n".join([head, '<rect width="100%" height="100%" fill="white"/>', *elements, "</svg>", ""])
+
+
+def svg_text(text: str) -> str:
+    """The text escaped for SVG, with the mark that begins a word in a light colour."""
+    return xml_text(text).replace(WORD_START, f'<tspan fill="{LIGHT}">{WORD_START}</tspan>')
 
 
 def xml_text(text: str) -> str:

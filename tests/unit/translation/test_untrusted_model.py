@@ -189,7 +189,7 @@ def test_a_long_chain_of_rules_is_read_in_no_time(tmp_path: Path) -> None:
     (model / "codec" / "grammar.txt").write_text(f"ROOT -> A0\t1\n{rules}")
     write_manifest(model)
     began = time.monotonic()
-    with pytest.raises(ModelError, match=r"grammar.txt: nothing expands ROOT"):
+    with pytest.raises(ModelError, match=r"grammar.txt.*ROOT"):
         load_model(model)
     (model / "codec" / "grammar.txt").write_text(f"ROOT -> A0\t1\n{rules}A20000 -> pre\t1\n")
     write_manifest(model)
