@@ -119,7 +119,7 @@ def _read(directory: Path) -> dict[str, list[FileState]]:
     """What each file of the model may be."""
     path = directory / MANIFEST
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_bytes().decode("utf-8")  # ends of lines as they are
         found = json.loads(text)
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror}. {_RESTORE}") from error

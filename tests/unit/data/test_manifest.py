@@ -130,6 +130,7 @@ def sealed(**changes: object) -> str:
         (sealed(files={"../outside": [{"bytes": 1, "sha256": ""}]}), "outside"),
         (sealed(files={}), "config.yaml"),
         (sealed() + " ", "damaged"),
+        (sealed(files={}).replace("\n", "\r\n", 1), "damaged"),
         (sealed().replace("1.0", "1.1"), "damaged"),
         ("\ud800", "manifest.json"),
         ("[" * 100_000, "JSON"),
@@ -137,6 +138,6 @@ def sealed(**changes: object) -> str:
     ],
 )
 def test_a_manifest_that_is_none_is_refused(text: str, facts: str, model: Path) -> None:
-    (model / MANIFEST).write_text(text, errors="surrogatepass")
+    (model / MANIFEST).write_bytes(text.encode(errors="surrogatepass"))
     with pytest.raises(ModelError, match=facts):
         check_manifest(model)
