@@ -276,6 +276,8 @@ changes: {batches.batch_type: sentences, batches.batch_size: 32}
 ```
 
 * **Side by side.** `--jobs N` runs N trainings at a time, one thread each (2 by default, 1 on a single core).
+* **Changes.** `changes.training.max_updates=20` changes that key of the recipe and leaves the others as they are,
+  whether the file has it with dots or within `training: {...}`.
 * **Scales.** `--scale NAME` takes the changes that the file lists under `scales`, and writes to `OUTPUT-NAME`, so that
   sizes do not mix.
 * **Resumable.** Run the same command again, also after `kill -9`: finished runs are skipped, unfinished ones resume
