@@ -39,6 +39,7 @@ from trdec.configuration.sections import (
 from trdec.corpora.toy.generate import write_corpus
 from trdec.data.manifest import check_manifest, write_manifest
 from trdec.model.translation_model import TranslationModel
+from trdec.systems import SYSTEMS
 from trdec.training.trainer import train
 from trdec.translation.model_directory import load_model
 
@@ -55,7 +56,7 @@ def made_model(folder: Path) -> Path:
     training = {"max_updates": 2, "validate_every": 2, "log_every": 2, "plot": False}
     train(
         Configuration(
-            system="trdec-con",
+            system=SYSTEMS["trdec-con"],
             output=folder / "model",
             folder=folder / "toy",
             data=DataConfiguration.model_validate({"train": corpus, "dev": corpus, **subwords}),

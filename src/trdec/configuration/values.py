@@ -15,7 +15,7 @@ LONGEST_TEXT = 100_000
 MOST_VALUES = 10_000
 """The most values that a document stands for once every alias is replaced by what it names."""
 
-DEEPEST = 50
+MOST_NESTED = 50
 """How many lists and mappings may be nested."""
 
 LONGEST_SHOWN = 200
@@ -24,7 +24,7 @@ LONGEST_SHOWN = 200
 PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("null", "bool", "int", "float", "str", "seq", "map"))
 
 
-_TOO_DEEP = f"lists and mappings are nested more than {DEEPEST} deep"
+_TOO_DEEP = f"lists and mappings are nested more than {MOST_NESTED} deep"
 _TOO_MANY = f"it stands for more than {MOST_VALUES:,} values, with its aliases replaced"
 
 
@@ -44,7 +44,7 @@ class _PlainLoader(yaml.SafeLoader):
         self._values = 0
 
     def fetch_flow_collection_start(self, token_class: type[yaml.Token]) -> None:
-        if self.flow_level >= DEEPEST:  # PyYAML's time grows with the square of it
+        if self.flow_level >= MOST_NESTED:  # PyYAML's time grows with the square of it
             raise yaml.scanner.ScannerError(None, None, _TOO_DEEP, self.get_mark())
         super().fetch_flow_collection_start(token_class)
 
@@ -109,7 +109,7 @@ class _Size:
     def of(self, node: yaml.Node, depth: int) -> int:
         """How many values the node stands for; YamlMistake if too many, nested too deep, or within itself."""
         line = node.start_mark.line + 1
-        if depth > DEEPEST:
+        if depth > MOST_NESTED:
             raise YamlMistake(_TOO_DEEP, line)
         if not isinstance(node, yaml.CollectionNode):
             return 1

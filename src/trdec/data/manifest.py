@@ -27,7 +27,7 @@ from trdec.configuration import CONFIGURATION_FILE
 from trdec.errors import ModelError
 from trdec.files import checksum, checksum_of_text, replacing_file, write_errors
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 MANIFEST_FORMAT = "trdec model"
 MANIFEST_VERSION = 1
@@ -48,7 +48,7 @@ def write_manifest(directory: Path) -> None:
 def check_manifest(directory: Path) -> None:
     """Raise ModelError if a file of the model is not the one that its manifest lists."""
     if not (directory / MANIFEST).exists():
-        log.warning(
+        _log.warning(
             "%s: there is no %s, as earlier versions of trdec wrote none: damage to this model cannot be noticed.",
             directory,
             MANIFEST,

@@ -61,7 +61,7 @@ PREPARATION_VERSION = 3
 
 PREPARATION_DESCRIPTION = "preparation.json"
 REPORT = "report.json"
-CORPORA = ("train", "dev")
+SPLITS = ("train", "dev")
 
 MADE_BY_TRAINING = ("checkpoints", "model.safetensors")
 """A directory with any of these has a model that depends on the codec: it must not be replaced by another."""
@@ -98,12 +98,12 @@ class Preparation:
         except (KeyError, TypeError) as error:
             raise StoredDataError(f"{data / REPORT}: {error} is missing or invalid. {PREPARE_AGAIN}") from error
         codec = Codec.load(directory / "codec", allow)
-        prepared = {name: Prepared.open(data / name) for name in CORPORA}
+        prepared = {name: Prepared.open(data / name) for name in SPLITS}
         for name, corpus in prepared.items():
             corpus.check_numbers(data / name, codec.source_size, codec.table.legal)
         parts = [found["inputs"], found["codec"]]
         if corpora := found.get("corpora"):  # before version 3, nothing was recorded of them
-            if {name: checksum(data / name / CORPUS_DESCRIPTION) for name in CORPORA} != corpora:
+            if {name: checksum(data / name / CORPUS_DESCRIPTION) for name in SPLITS} != corpora:
                 raise StoredDataError(f"{data}: its examples are not those that were prepared. {PREPARE_AGAIN}")
             parts.append(corpora)
         fingerprint = checksum_of_text(json.dumps(parts, sort_keys=True))
@@ -149,7 +149,7 @@ def _make(maker: _Maker, directory: Path, inputs: Mapping[str, Any]) -> None:
         content = {
             "inputs": inputs,
             "codec": _checksums(codec),
-            "corpora": {name: checksum(data / name / CORPUS_DESCRIPTION) for name in CORPORA},
+            "corpora": {name: checksum(data / name / CORPUS_DESCRIPTION) for name in SPLITS},
         }
         if _in_use(directory) and not _has_inputs(directory):
             _check_codec(directory, content["codec"])

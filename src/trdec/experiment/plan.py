@@ -159,20 +159,19 @@ def _run(experiment: ExperimentConfiguration, row: RowConfiguration, seed: int, 
             length_power=decoding.length_power,
             output=directory / "translations.txt",
             trees=directory / "trees.txt",
-        )
-        + _allowed(training),
+            allow=training.system.foreign_code,
+        ),
     }
     return Run(row.name, seed, directory, training, decoding, commands)
 
 
-def _allowed(training: Configuration) -> tuple[str, ...]:
-    """The flags with which `trdec translate` takes the code that the experiment itself names."""
-    return tuple(word for name in training.system.foreign_code for word in ("--allow", name))
-
-
 def _command(verb: str, *arguments: object, **options: object) -> tuple[str, ...]:
     """The arguments of `trdec` for a verb, with the options that the command line derives from these names."""
-    flags = ((f"--{name.replace('_', '-')}", str(value)) for name, value in options.items())
+    flags = (
+        (f"--{name.replace('_', '-')}", str(value))
+        for name, given in options.items()
+        for value in (given if isinstance(given, tuple) else (given,))  # several values repeat the option
+    )
     # A path that begins with a hyphen would be taken for an option.
     named = (f"./{word}" if word.startswith("-") else word for word in map(str, arguments))
     return (verb, *named, *(word for flag in flags for word in flag))
@@ -245,7 +244,7 @@ def _translating_seconds(plan: Plan, run: Run, model: Path, actions: int) -> flo
         part = model.with_name(f"first-{sentences}")
         _write_lines(part, (line.text for line in islice(read_lines(source), sentences)))
         began = time.monotonic()
-        _trdec(*_command("translate", model, input=part, **limits), *_allowed(run.training))
+        _trdec(*_command("translate", model, input=part, allow=run.training.system.foreign_code, **limits))
         return time.monotonic() - began
 
     start = seconds(1)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from trdec.configuration import load_configuration
-from trdec.configuration.values import DEEPEST, LONGEST_TEXT, MOST_VALUES
+from trdec.configuration.values import LONGEST_TEXT, MOST_NESTED, MOST_VALUES
 from trdec.errors import ConfigError
 from trdec.experiment.configuration import load_experiment
 
@@ -78,8 +78,8 @@ def test_a_few_aliases_are_fine(tmp_path: Path) -> None:
         ("!!python/object/apply:os.system [ls]", "os.system"),
         ("0x" + "f" * 5000, "thousands of digits"),
         ("9" * 5000, "int, found '999"),
-        ("[" * 3000, f"more than {DEEPEST} deep"),
-        ("[" * 60 + "]" * 60, f"more than {DEEPEST} deep"),
+        ("[" * 3000, f"more than {MOST_NESTED} deep"),
+        ("[" * 60 + "]" * 60, f"more than {MOST_NESTED} deep"),
         ("- " * 3000, "."),
         ("2020-01-01", "expected an integer, found '2020-01-01'"),
         ("&a [*a]", "contains itself"),
@@ -105,7 +105,7 @@ def test_a_bad_value_is_a_message(value: str, facts: str, tmp_path: Path) -> Non
 def test_blocks_nested_too_deep_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "my.yaml"
     path.write_text(MINIMAL + "seed:\n" + "\n".join(f"{' ' * depth}-" for depth in range(1, 400)))
-    with pytest.raises(ConfigError, match=f"more than {DEEPEST} deep"):
+    with pytest.raises(ConfigError, match=f"more than {MOST_NESTED} deep"):
         load_configuration(path)
 
 

@@ -83,6 +83,13 @@ def test_a_row_is_a_system_by_name_or_in_its_keys(file: Path) -> None:
         assert load_configuration(recipe, overrides) == run.training
 
 
+def test_code_that_an_experiment_names_is_allowed_to_its_models(file: Path) -> None:
+    row = "{name: mine, trees: [my_trees:one, my_trees:two], decoder: my_decoders:Own}"
+    run, *_ = make_plan(load_experiment(file, [f"systems=[{row}]"])).runs
+    flags = [word for name in ("my_trees:one", "my_trees:two", "my_decoders:Own") for word in ("--allow", name)]
+    assert list(run.commands["translate"][-6:]) == flags
+
+
 NAMES = ["my #1", "2024", "true", "[exp]", "a: b", "it's", '"', "-o", "$HOME `x`", "é", "\N{IDEOGRAPHIC SPACE}"]
 
 
