@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import os
@@ -50,7 +51,13 @@ def read_lines(path: Path | str) -> Iterator[Line]:
     Only a line feed (or both characters of a carriage return and line feed) ends a line.
     """
     if str(path) == STANDARD:
-        yield from _decoded(sys.stdin.buffer, "<standard input>")
+        try:
+            yield from _decoded(sys.stdin.buffer, "<standard input>")
+        except OSError as error:
+            closed = "it is closed" if error.errno == errno.EBADF else _reason(error)
+            raise FileError(
+                f"standard input: cannot be read: {closed}. Name a file, or give text by a pipe."
+            ) from error
         return
     try:
         with Path(path).open("rb") as stream:

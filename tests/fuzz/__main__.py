@@ -10,6 +10,7 @@ import argparse
 import json
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 from fuzz.harness import Cases, fuzz, problem
@@ -36,6 +37,8 @@ def main() -> int:
             print(repr(data), problem(target, data)[0] or "nothing is wrong", sep="\n")
         return 0
     if options.coverage:
+        if find_spec("atheris") is None:
+            parser.error("--coverage needs atheris: pip install atheris")
         from fuzz.coverage import fuzz_by_coverage as run
     else:
         run = fuzz

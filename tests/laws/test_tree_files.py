@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fuzz.inputs import lines_of
@@ -13,7 +13,7 @@ from trdec.trees.brackets import write
 from trdec.trees.conllu import write_conllu
 from trdec.trees.dependency import from_heads
 from trdec.trees.supertags import from_tags, read_supertags
-from trdec.trees.tree import PRE, ROOT, Nonterminal, labels, words
+from trdec.trees.tree import PRE, ROOT, Nonterminal, Terminal, labels, words
 
 unicode_labels = unicode_words.filter(lambda label: label not in (PRE, ROOT, *treebank.SYMBOLS_NOT_LABELS))
 treebanks = st.lists(strategies.trees(unicode_labels, unicode_words), min_size=1, max_size=3)
@@ -25,6 +25,7 @@ def _read(format_name: str, content: str) -> list[Nonterminal | None]:
     return [entry.tree for entry in entries]
 
 
+@example([Nonterminal(ROOT, (Terminal(space),)) for space in "\u3000\u00a0\u2028\x85\x1c"])
 @given(treebanks)
 def test_a_file_of_brackets_is_read_back(trees: list[Nonterminal]) -> None:
     assert _read("brackets", "".join(f"{write(tree)}\n" for tree in trees)) == trees

@@ -8,7 +8,7 @@ import sys
 from enum import StrEnum
 from functools import reduce
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,18 +16,27 @@ from trdec.errors import TrdecError
 from trdec.files import STANDARD
 from trdec.trees.transforms import TRANSFORMS, Transform, limit_depth
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 FLAGS = {
     "allow": "--allow",
     "annotation": "--annotation",
+    "batch_size": "--batch",
+    "beam_size": "--beam-size",
     "checksum": "--sha256",
     "folder": "--output",
+    "length_power": "--length-power",
     "max_extra": "--max-extra",
     "max_ratio": "--max-ratio",
+    "min_ratio": "--min-ratio",
     "model": "--model",
+    "n_best": "--n-best",
     "output": "--output",
     "package": "--with",
     "restart": "--restart",
     "scale": "--scale",
+    "temperature": "--temperature",
     "text": "--text",
     "trees": "--trees",
     "unverified": "--no-verify",
@@ -51,6 +60,13 @@ def say(line: str) -> None:
     """Write a line to standard error at once: commands that run side by side share it."""
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
+
+
+def standard_error() -> Console:
+    """The console on which progress is shown."""
+    from rich.console import Console
+
+    return Console(stderr=True)
 
 
 def counted(number: int, one: str, several: str) -> str:
@@ -168,6 +184,7 @@ AllowOption = Annotated[
         "refused.",
     ),
 ]
+ThreadsOption = Annotated[int, typer.Option("--threads", min=1, max=1024, help="Processor cores to use.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 
 

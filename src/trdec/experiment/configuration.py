@@ -49,7 +49,7 @@ Changes = Annotated[dict[str, Any], BeforeValidator(_dotted)]
 
 
 class _Configuration(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     _paths = field_validator("*", mode="after")(at_home)
 
@@ -57,7 +57,9 @@ class _Configuration(BaseModel):
 class ToyConfiguration(_Configuration):
     """A corpus of the toy language, made in the experiment's own directory."""
 
-    sentences: int = Field(default=10_000, ge=10, description="Training sentences; dev and test get a tenth each.")
+    sentences: int = Field(
+        default=10_000, ge=10, le=100_000_000, description="Training sentences; dev and test get a tenth each."
+    )
     seed: int = Field(default=1, description="Another seed, another corpus.")
 
 
@@ -71,8 +73,10 @@ class TestConfiguration(_Configuration):
 class DecodingConfiguration(_Configuration):
     """How every system translates."""
 
-    beam_size: int = Field(default=5, ge=1, description="Hypotheses pursued at once.")
-    length_power: float = Field(default=1.0, ge=0, description="Log-probabilities are divided by length to this power.")
+    beam_size: int = Field(default=5, ge=1, le=10_000, description="Hypotheses pursued at once.")
+    length_power: float = Field(
+        default=1.0, ge=0, le=10, description="Log-probabilities are divided by length to this power."
+    )
 
 
 class RowConfiguration(_Configuration):
@@ -101,9 +105,10 @@ class RowConfiguration(_Configuration):
     def _a_system(self) -> Self:
         if self.model_fields_set == {"name"}:
             known_system(self.name)
-        elif not re.fullmatch(r"[\w.+-]+", self.name) or self.name in SYSTEMS:
-            raise ValueError(f"name: expected a new name of letters, digits, '-' and '_', found {self.name!r}.")
+        elif self.name in SYSTEMS:
+            raise ValueError(f"name: expected a new name, found {self.name!r}, which is a system of ours.")
         else:
+            _check_name(self.name)
             try:
                 _ = self.system
             except ValidationError as error:
@@ -130,7 +135,7 @@ class ScaleConfiguration(_Configuration):
 
     systems: tuple[RowConfiguration, ...] | None = Field(default=None, description="Other systems.")
     seeds: tuple[Seed, ...] | None = Field(default=None, description="Other seeds.")
-    beam_size: int | None = Field(default=None, ge=1, description="Another beam.")
+    beam_size: int | None = Field(default=None, ge=1, le=10_000, description="Another beam.")
     changes: Changes = Field(default={}, description="Further changes to the recipe.")
 
 
@@ -169,6 +174,13 @@ class ExperimentConfiguration(_Configuration):
     @classmethod
     def _distinct_seeds(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
         return _distinct(seeds, "seed")
+
+    @field_validator("scales")
+    @classmethod
+    def _names_of_scales(cls, scales: dict[str, ScaleConfiguration]) -> dict[str, ScaleConfiguration]:
+        for name in scales:
+            _check_name(name)  # it becomes part of a folder's name
+        return scales
 
     def at_scale(self, name: str | None) -> ExperimentConfiguration:
         """The experiment at one of its scales, in a directory of its own."""
@@ -240,6 +252,11 @@ def _nested(changes: Any) -> Any:
     return found
 
 
+def _check_name(name: str) -> None:
+    if not re.fullmatch(r"[\w.+-]+", name):
+        raise ValueError(f"name: expected letters, digits, '-' and '_', found {name!r}.")
+
+
 def _distinct(values: tuple[Any, ...], what: str) -> tuple[Any, ...]:
     twice = next((value for value in values if values.count(value) > 1), None)
     if twice is not None:
@@ -289,10 +306,11 @@ changes: {batches.batch_type: sentences, batches.batch_size: 32}
   `configs/experiments` do, without `training.early_stopping`, and every system sees the same number of sentence pairs.
   `trdec-binary` has each pair twice among its examples, once a tree version; the budget is in updates, so it sees as
   many pairs as the others and each tree half as often. The report says what each system was given.
-* **The report** (`report.md`, `report.html`, `report.json` in the output): BLEU and chrF++ with deviations over seeds
-  and significance against the first system, gains by length and the histogram of lengths (the paper's figures 4 and
-  5), training curves, size and speed, sample translations with their trees, and every command and version. How scores
-  are made is told in [evaluation](evaluation.md).
+* **The report** (`report.md`, `report.html`, `report.json` in the output): BLEU, chrF++ and TER with deviations over
+  seeds and significance against the first system, gains by length and the histogram of lengths (the paper's figures 4
+  and 5), how often systems write each length, the accuracy of rare and frequent words, training curves, how much of the
+  loss on dev is tree and how much is words, size and speed, sample translations with their trees, and every command
+  and version. How scores are made is told in [evaluation](evaluation.md).
 
 This page is generated: `python -m trdec.experiment.configuration > docs/experiments.md`.
 """

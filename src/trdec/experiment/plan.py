@@ -26,8 +26,7 @@ from trdec.systems import ANNOTATIONS, system_or_keys
 from trdec.training.observers import JsonLines
 from trdec.trees import brackets, treebank
 
-Stage = Literal["train", "translate"]
-STAGES: tuple[Stage, ...] = ("train", "translate")
+Stage = Literal["train", "translate", "score"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Run:
     training: Configuration
     decoding: DecodingConfiguration
     commands: dict[Stage, tuple[str, ...]]
-    """The arguments of `trdec` for each stage."""
+    """The arguments of `trdec` for each stage, in their order."""
 
     @property
     def name(self) -> str:
@@ -55,7 +54,8 @@ class Run:
 
     def result(self, stage: Stage) -> Path:
         """The file that a finished stage leaves behind."""
-        return self.directory / "model" / "model.safetensors" if stage == "train" else self.translations
+        weights = self.directory / "model" / "model.safetensors"
+        return {"train": weights, "translate": self.translations, "score": self.loss}[stage]
 
     @property
     def translations(self) -> Path:
@@ -67,11 +67,16 @@ class Run:
         """Their trees, one per line."""
         return self.directory / "trees.txt"
 
+    @property
+    def loss(self) -> Path:
+        """How much of the loss on dev is tree and how much is words, as JSON."""
+        return self.directory / "loss.json"
+
     def depends_on(self, stage: Stage) -> dict[str, Any]:
         """The settings, besides the data, on which the result of a stage depends."""
         if stage == "train":
             return {"training": self.training.model_dump(mode="json", exclude={"output", "folder"})}
-        return {"decoding": self.decoding.model_dump(mode="json")}
+        return {"decoding": self.decoding.model_dump(mode="json")} if stage == "translate" else {}
 
 
 @dataclass(frozen=True)
@@ -162,19 +167,31 @@ def _run(experiment: ExperimentConfiguration, row: RowConfiguration, seed: int, 
             allow=training.system.foreign_code,
         ),
     }
+    dev = training.located_data.dev
+    parses = [getattr(dev, kind) for kind in dict.fromkeys(training.system.trees) if kind in ANNOTATIONS]
+    if len(parses) < 2:  # `trdec score` takes the parses of one kind
+        commands["score"] = _command(
+            "score",
+            directory / "model",
+            summary=True,
+            source=dev.source,
+            target=dev.target,
+            **({"annotation": parses[0]} if parses else {}),
+            format="json",
+            output=directory / "loss.json",
+            allow=training.system.foreign_code,
+        )
     return Run(row.name, seed, directory, training, decoding, commands)
 
 
 def _command(verb: str, *arguments: object, **options: object) -> tuple[str, ...]:
     """The arguments of `trdec` for a verb, with the options that the command line derives from these names."""
-    flags = (
-        (f"--{name.replace('_', '-')}", str(value))
-        for name, given in options.items()
-        for value in (given if isinstance(given, tuple) else (given,))  # several values repeat the option
-    )
     # A path that begins with a hyphen would be taken for an option.
-    named = (f"./{word}" if word.startswith("-") else word for word in map(str, arguments))
-    return (verb, *named, *(word for flag in flags for word in flag))
+    words = [verb, *(f"./{word}" if word.startswith("-") else word for word in map(str, arguments))]
+    for name, given in options.items():
+        for value in given if isinstance(given, tuple) else (given,):  # several values repeat the option
+            words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    return tuple(words)
 
 
 def shell_command(arguments: Iterable[str]) -> str:

@@ -14,6 +14,7 @@ from trdec.trees.transforms import WORD_START
 from trdec.trees.tree import Nonterminal, Terminal, Tree, fold
 
 _GAP = 2
+_NOT_SHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 class _Size(NamedTuple):
@@ -55,13 +56,14 @@ def outline(tree: Nonterminal) -> Iterator[str]:
     while stack:
         node, first, rest = stack.pop()
         if isinstance(node, str):
-            yield f"{first}{node}"
+            yield f"{first}{_visible(node)}"
             continue
         assert isinstance(node, Nonterminal)
         if all(isinstance(child, Terminal) for child in node.children):
-            yield f"{first}{node.label}  {' '.join(child.word for child in node.children)}"  # type: ignore[union-attr]
+            words = " ".join(child.word for child in node.children)  # type: ignore[union-attr]
+            yield f"{first}{_visible(node.label)}  {_visible(words)}"
             continue
-        yield f"{first}{node.label}"
+        yield f"{first}{_visible(node.label)}"
         items = _runs(node.children)
         for position, item in reversed(list(enumerate(items))):
             last = position == len(items) - 1
@@ -83,13 +85,23 @@ def _runs(children: tuple[Tree, ...]) -> list[Nonterminal | str]:
     return items
 
 
+def _visible(text: str) -> str:
+    """The text as a terminal may show it: without what would move its cursor, change its colours or end a line."""
+    return _NOT_SHOWN.sub("\ufffd", text)
+
+
 def _name_size(text: str) -> _Size:
-    width = cell_len(text)
-    return _Size(width, (width - 1) // 2 if width else 0)
+    width = max(1, cell_len(_visible(text)))  # a mark that combines with nothing takes a cell of its own
+    return _Size(width, (width - 1) // 2)
+
+
+def _padded(text: str) -> str:
+    shown = _visible(text)
+    return shown if cell_len(shown) else f"{shown} "
 
 
 def _name(text: str) -> _Block:
-    return _Block(_name_size(text), [text])
+    return _Block(_name_size(text), [_padded(text)])
 
 
 def dim_word_starts(line: str) -> str:
@@ -131,7 +143,7 @@ def _over(label: str, blocks: list[_Block]) -> _Block:
         for row in range(height)
     ]
     below = [_branches(joint.middles, joint.middle, joint.below), *rows]
-    top = " " * joint.indent + label
+    top = " " * joint.indent + _padded(label)
     top += " " * (joint.size.width - cell_len(top))
     return _Block(joint.size, [top, *(" " * joint.left + line + " " * joint.right for line in below)])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from xml.etree import ElementTree
 
 from hypothesis import given
@@ -95,3 +96,16 @@ def test_the_mark_that_begins_a_word_is_light() -> None:
     dim = [dim_word_starts(line) for line in plain]
     assert [line.count("\x1b[2m▁\x1b[22m") for line in dim] == [line.count("▁") for line in plain]
     assert [line.replace("\x1b[2m", "").replace("\x1b[22m", "") for line in dim] == plain
+
+
+@given(strategies.trees(strategies.unicode_words, strategies.unicode_words))
+def test_whatever_the_words_hold_a_drawing_is_lines_that_fit(tree: Nonterminal) -> None:
+    for lines in (spread(tree), list(outline(tree))):
+        assert not [line for line in lines if re.search("[\x00-\x1f\x7f-\x9f\u2028\u2029]", line)]
+    assert max(map(cell_len, spread(tree))) <= spread_width(tree)
+    ElementTree.fromstring(tree_svg(tree))
+
+
+def test_a_word_without_width_and_one_that_would_move_the_cursor_are_drawn() -> None:
+    assert list(draw(parse("(S \u0301)"), width=80)) == ["S", "│", "\u0301"]
+    assert list(draw(parse("(S a\x1b[2Jb)"), width=80)) == ["  S", "  │", "a\ufffd[2Jb"]
