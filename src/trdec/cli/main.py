@@ -68,12 +68,27 @@ def _options(
 
 
 def _add_verbs() -> None:
-    from trdec.cli import compare, data, evaluate, experiment, grammar, prepare, score, toy, train, translate, trees
+    from trdec.cli import (
+        compare,
+        data,
+        evaluate,
+        experiment,
+        grammar,
+        prepare,
+        score,
+        tokenise,
+        toy,
+        train,
+        translate,
+        trees,
+    )
 
     app.add_typer(trees.trees_app, name="trees")
     app.add_typer(grammar.grammar_app, name="grammar")
     app.add_typer(data.data_app, name="data")
     app.command("toy")(toy.toy_command)
+    app.command("tokenise")(tokenise.tokenise_command)
+    app.command("detokenise")(tokenise.detokenise_command)
     app.command("prepare")(prepare.prepare_command)
     app.command("train")(train.train_command)
     app.command("translate")(translate.translate_command)

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from trdec.files import at_home
 from trdec.text import SubwordKind
+from trdec.tokenisers import TokeniserName, language_problem
 
 Length = Annotated[int, Field(ge=1)]
 
@@ -93,15 +94,22 @@ class DataConfiguration(_Configuration):
 
     train: CorpusConfiguration = Field(description="The corpus to train on.")
     dev: CorpusConfiguration = Field(description="The corpus to validate on.")
+    tokeniser: TokeniserName | None = Field(
+        default=None,
+        description="How text becomes words: unicode (raw text in any script, which comes back exactly), icu (the "
+        "same, with words of ICU's dictionaries in scripts without spaces; unicode already uses them for the languages "
+        "that need it, if they are installed), sacremoses (Moses' rules for one language), or none (words "
+        "are separated by whitespace). By default unicode for a side whose language is given, none for the other.",
+    )
     source_language: str | None = Field(
         default=None,
-        description="The source language's code, such as de, if the text is raw: it is then tokenised. "
-        "Without it, the text must be tokenised: words are separated by whitespace.",
+        description="The source language's code, such as de. If `tokeniser` is not given, this says that the text is "
+        "raw; without it, the text must be tokenised: words are separated by whitespace.",
     )
     target_language: str | None = Field(
         default=None,
-        description="The target language's code, such as en, if the text is raw: it is then tokenised, and "
-        "translations are detokenised. Without it, the text must be tokenised: words are separated by whitespace.",
+        description="The target language's code, such as en. If `tokeniser` is not given, this says that the text is "
+        "raw, and that translations are to be raw text too.",
     )
     source_subwords: SubwordConfiguration = Field(
         default=SubwordConfiguration(), description="How source words are split into pieces."
@@ -118,6 +126,24 @@ class DataConfiguration(_Configuration):
         description="Leave out rules (or marks, such as supertags) that occur less often in training, "
         "and the trees that need them.",
     )
+
+    @property
+    def source_tokeniser(self) -> TokeniserName:
+        """The name of the source's tokeniser."""
+        return self.tokeniser or ("none" if self.source_language is None else "unicode")
+
+    @property
+    def target_tokeniser(self) -> TokeniserName:
+        """The name of the target's tokeniser."""
+        return self.tokeniser or ("none" if self.target_language is None else "unicode")
+
+    @model_validator(mode="after")
+    def _known_languages(self) -> Self:
+        for side in ("source", "target"):
+            problem = language_problem(getattr(self, f"{side}_tokeniser"), getattr(self, f"{side}_language"))
+            if problem is not None:
+                raise ValueError(f"{side}_language: {problem}")
+        return self
 
 
 class DropoutConfiguration(_Configuration):

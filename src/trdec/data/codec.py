@@ -18,6 +18,7 @@ from trdec.systems import System, system_of_version_1
 from trdec.targets.actions import EmitWord
 from trdec.targets.target import ActionTable, Target, replay
 from trdec.text import UNKNOWN, Side, Subwords
+from trdec.tokenisers import TOKENISER_CLASSES, Tokeniser, tokeniser_before
 from trdec.trees.transforms import desegment, segment
 from trdec.trees.tree import Nonterminal, words
 
@@ -86,8 +87,15 @@ class Codec:
                     "Decode with the codec that the numbers were made with."
                 )
         pieces = self.target.read([self.table.actions[number] for number in numbers])
-        tree = desegment(pieces)
-        return Decoded(tree, pieces, self.target_side.join(words(tree)))
+        tokeniser = self.target_side.tokeniser
+        tree = desegment(pieces, tokeniser.words_of)
+        text = tokeniser.join(words(tree))
+        return Decoded(self.plain(tree), pieces, text)
+
+    def plain(self, tree: Nonterminal) -> Nonterminal:
+        """The tree as people see it: its words without marks of spaces."""
+        tokeniser = self.target_side.tokeniser
+        return segment(tree, lambda word: (tokeniser.bare(word),)) if tokeniser.marks_spaces else tree
 
     def inventory(self) -> Inventory:
         """What a network needs to know about the source and the target."""
@@ -116,8 +124,10 @@ class Codec:
         self.target.save(directory / self.target.file_name)
         description: dict[str, Any] = {
             "system": self.system.model_dump(mode="json"),
-            "source_language": self.source_side.language,
-            "target_language": self.target_side.language,
+            "source_language": self.source_side.tokeniser.language,
+            "target_language": self.target_side.tokeniser.language,
+            "source_tokeniser": self.source_side.tokeniser.name,
+            "target_tokeniser": self.target_side.tokeniser.name,
             "numbers": self._numbers(),
         }
         # Last, so that a directory with a description is complete.
@@ -142,7 +152,7 @@ class Codec:
         found = read_description(path, CODEC_FORMAT, 1, 2, CODEC_VERSION)
         try:
             system = _system_of(found)
-            languages = [_language(found[f"{side}_language"]) for side in ("source", "target")]
+            tokenisers = [_tokeniser_of(found, side) for side in ("source", "target")]
             numbers = found["numbers"] if found["version"] >= 3 else None
         except (KeyError, TypeError, ValidationError) as error:
             raise StoredDataError(f"{path}: something is missing or invalid: {error}. {PREPARE_AGAIN}") from error
@@ -151,8 +161,8 @@ class Codec:
         system.check_allowed(allow, path)
         try:
             family = system.target_class
-            source = Side(Subwords.load(directory / SOURCE_MODEL), languages[0])
-            target_side = Side(Subwords.load(directory / TARGET_MODEL), languages[1])
+            source = Side(Subwords.load(directory / SOURCE_MODEL), tokenisers[0])
+            target_side = Side(Subwords.load(directory / TARGET_MODEL), tokenisers[1])
             target = family.load(directory / family.file_name, target_side.subwords.pieces)
             codec = cls(system, source, target_side, target)
         except SubwordError as error:
@@ -170,10 +180,12 @@ class Codec:
         return type(self), (self.system, self.source_side, self.target_side, self.target)
 
 
-def _language(found: object) -> str | None:
-    if found is not None and not isinstance(found, str):
-        raise TypeError(f"expected the code of a language or null, found {found!r}")
-    return found
+def _tokeniser_of(description: dict[str, Any], side: str) -> Tokeniser:
+    """The tokeniser of a side; a description without its name is older than the choice."""
+    language = description[f"{side}_language"]
+    if language is not None and not isinstance(language, str):
+        raise TypeError(f"expected the code of a language or null, found {language!r}")
+    return TOKENISER_CLASSES[description.get(f"{side}_tokeniser") or tokeniser_before(language)](language)
 
 
 def _system_of(description: dict[str, Any]) -> System:

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from trdec.configuration.sections import DataConfiguration, FilterConfiguration, SubwordConfiguration
 from trdec.data.codec import Codec
 from trdec.data.corpus import NO_FILTERS, Corpus, RawPair, Reader
+from trdec.data.inspection import check_is_text, inspect
 from trdec.data.manifest import remove_manifest
 from trdec.data.report import Report, SplitReport
 from trdec.data.store import (
@@ -51,7 +52,8 @@ from trdec.files import (
     write_errors,
 )
 from trdec.systems import System
-from trdec.text import Side, Subwords, word_splitter
+from trdec.text import Side, Subwords
+from trdec.tokenisers import Tokeniser, chosen_tokeniser, tokeniser_before
 
 if TYPE_CHECKING:
     from trdec.progress import Progress
@@ -123,6 +125,9 @@ def prepare(
     are never replaced by others.
     """
     train, dev = Corpus("train", configuration.train, system.trees), Corpus("dev", configuration.dev, system.trees)
+    for corpus in (train, dev):
+        for path in (corpus.source, corpus.target):
+            check_is_text(path)
     inputs = _inputs(configuration, system, (train, dev))
     with write_errors(directory):
         directory.mkdir(parents=True, exist_ok=True)
@@ -169,6 +174,11 @@ def _inputs(configuration: DataConfiguration, system: System, corpora: tuple[Cor
         "filters": configuration.filters.model_dump(mode="json"),
         "min_rule_count": configuration.min_rule_count,
     }
+    for side in ("source", "target"):
+        tokeniser = _tokeniser(configuration, side)
+        # Data that were prepared before there was a choice do not name theirs.
+        if tokeniser.name != tokeniser_before(tokeniser.language):
+            found[f"{side}_tokeniser"] = tokeniser.name
     for name in system.extensions:
         # What the extension's own file imports is not checked.
         if file := extension_file(name):
@@ -176,6 +186,10 @@ def _inputs(configuration: DataConfiguration, system: System, corpora: tuple[Cor
     for corpus in corpora:
         found |= {f"{corpus.name}.{role}": digest for role, digest in corpus.checksums().items()}
     return found
+
+
+def _tokeniser(configuration: DataConfiguration, side: str) -> Tokeniser:
+    return chosen_tokeniser(getattr(configuration, f"{side}_tokeniser"), getattr(configuration, f"{side}_language"))
 
 
 def _subwords(configuration: SubwordConfiguration) -> dict[str, Any]:
@@ -266,8 +280,8 @@ class _Maker:
     def make(self, codec_folder: Path, directory: Path) -> None:
         """Write the codec into one empty folder and all else into another."""
         configuration = self._configuration
-        source = self._side("source", self._train.source, configuration.source_subwords, configuration.source_language)
-        target = self._side("target", self._train.target, configuration.target_subwords, configuration.target_language)
+        source = self._side("source", self._train.source, configuration.source_subwords)
+        target = self._side("target", self._train.target, configuration.target_subwords)
         repeated = self._train.repeated()
         train_reader = self._reader(self._train, source, target, configuration.filters)
         codec = self._codec(train_reader, repeated)
@@ -283,31 +297,40 @@ class _Maker:
             raise NoExamplesError(
                 "expected dev examples, found none: " + "; ".join(line.strip() for line in dev.lines())
             )
-        report = Report(train, dev, codec.source_size, dict(Counter(codec.table.kinds)))
+        inspection = inspect(configuration, train_reader, codec, train)
+        for warning in inspection.warnings:
+            log.warning("WARNING: %s", warning)
+        report = Report(train, dev, codec.source_size, dict(Counter(codec.table.kinds)), inspection)
         write_description(directory / REPORT, REPORT_FORMAT, PREPARATION_VERSION, report.to_json())
 
-    def _side(self, name: str, text: Path, subwords: SubwordConfiguration, language: str | None) -> Side:
+    def _side(self, name: str, text: Path, subwords: SubwordConfiguration) -> Side:
+        tokeniser = _tokeniser(self._configuration, name)
         if subwords.model is not None:
-            return Side(Subwords.load(subwords.model), language)
+            given = Subwords.load(subwords.model)
+            return Side(given.for_spaced_words() if tokeniser.marks_spaces else given, tokeniser)
         total = count_lines(text)
         every = -(-total // SUBWORD_SENTENCES) or 1
-        split = word_splitter(language)
         learning = f"learning {name} subwords"
 
-        def sentences() -> Iterator[str]:
+        def sentences() -> Iterator[list[str]]:
             for number, line in enumerate(read_lines(text)):
                 if number % every == 0:
                     self._progress(f"reading {name} sentences", number + 1, total)
-                    if words := split(line.text):
-                        yield " ".join(words)
+                    if words := tokeniser.split(line.text):
+                        yield words
             self._progress(learning, 0, 1)
 
         try:
-            learnt = Subwords.train(sentences(), subwords.kind, subwords.size)
+            if tokeniser.marks_spaces:
+                counts = Counter(word for words in sentences() for word in words)
+                learnt = Subwords.train_on_words(counts, subwords.kind, subwords.size)
+            else:
+                lines = (" ".join(words) for words in sentences())
+                learnt = Subwords.train(lines, subwords.kind, subwords.size)
         except SubwordError as error:
             raise SubwordError(f"{text}: {error} (data.{name}_subwords.size)") from error
         self._progress(learning, 1, 1)
-        return Side(learnt, language)
+        return Side(learnt, tokeniser)
 
     def _reader(self, corpus: Corpus, source: Side, target: Side, filters: FilterConfiguration) -> Reader:
         return Reader(corpus, self._system, source, target, filters)

@@ -113,9 +113,9 @@ class Plan:
         return self.folder / test.source, self.folder / test.target
 
     @property
-    def tokenise(self) -> str:
-        """sacreBLEU's tokeniser: none for text that is tokenised already."""
-        return "none" if self.runs[0].training.data.target_language is None else "13a"
+    def is_raw(self) -> bool:
+        """Whether the systems write raw text, not words separated by whitespace."""
+        return self.runs[0].training.data.target_tokeniser != "none"
 
     def files(self, run: Run) -> tuple[Path, ...]:
         """The files that a run's results depend on."""

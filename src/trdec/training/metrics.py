@@ -177,8 +177,7 @@ def measure_dev(
 
 def dev_bleu(model: TranslationModel, codec: Codec, data: DataConfiguration, progress: Progress | None = None) -> float:
     """BLEU of greedy translations of dev, against the text in its file."""
-    from sacrebleu import corpus_bleu  # slow to import, and few trainings need it
-
+    from trdec.evaluation.scores import bleu_metric, bleu_tokeniser  # slow to import, and few trainings need it
     from trdec.search.beam import BeamSettings
     from trdec.translation.translator import Translator
 
@@ -187,5 +186,5 @@ def dev_bleu(model: TranslationModel, codec: Codec, data: DataConfiguration, pro
     references = [line.text for line in read_lines(data.dev.target)]
     finished = None if progress is None else lambda done: progress("translating dev", done, len(references))
     translations = Translator([model], codec, device=device).stream(sources, BeamSettings(1), progress=finished)
-    tokenise = "none" if data.target_language is None else "13a"
-    return corpus_bleu([found.text for found in translations], [references], tokenize=tokenise, force=True).score
+    metric = bleu_metric(bleu_tokeniser(references, data.target_tokeniser != "none"))
+    return float(metric.corpus_score([found.text for found in translations], [references]).score)

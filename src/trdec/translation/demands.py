@@ -75,7 +75,8 @@ class Demands:
         if self.words is not None:
             found.append(ExactWords.of(codec.table, begins, [self.words] * len(numbers)))
         if self.word_ratio is not None:
-            counts = [max(1, round(self.word_ratio * len(source.words))) for source in sources]
+            count = codec.source_side.tokeniser.count
+            counts = [max(1, round(self.word_ratio * count(source.words))) for source in sources]
             found.append(ExactWords.of(codec.table, begins, counts))
         return found
 

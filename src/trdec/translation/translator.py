@@ -237,5 +237,6 @@ def _same(one: Codec, other: Codec) -> bool:
     return (
         one.table.actions == other.table.actions
         and one.source_side.subwords.pieces == other.source_side.subwords.pieces
-        and one.source_side.language == other.source_side.language
+        and one.source_side.tokeniser.name == other.source_side.tokeniser.name
+        and one.source_side.tokeniser.language == other.source_side.tokeniser.language
     )

@@ -12,6 +12,7 @@ from trdec.trees.tree import Entry, Nonterminal, words
 
 _COLUMNS = 10
 _SPACE = re.compile(f"[{WHITESPACE}]+")
+_CHARACTER = re.compile(r".[\u0300-\u036f]*")
 _NO_WORD = re.compile(r"[1-9][0-9]*-[1-9][0-9]*|[0-9]+\.[1-9][0-9]*")  # a multiword token, an empty node
 _HEAD = re.compile("[0-9]{1,9}")
 
@@ -101,6 +102,38 @@ def _columns(block: list[Line]) -> tuple[list[str], list[int] | None]:
     if "_" in heads:
         raise _bad_head(places[heads.index("_")], "_")
     return forms, [int(head) for head in heads]
+
+
+def surface_words(lines: Iterable[Line]) -> list[str]:
+    """The words of one sentence as the text spells them: `zu` and `dem`, of the token `zum`, are `zu` and `m`."""
+    found: list[str] = []
+    ranges: list[tuple[int, int, str]] = []
+    for line in lines:
+        if line.text.startswith("#") or not line.text.strip():
+            continue
+        number, form = line.text.split("\t")[:2]
+        form = _SPACE.sub("\u00a0", form.strip())
+        if "-" in number:
+            first, last = number.split("-")
+            ranges.append((int(first) - 1, int(last), form))
+        elif "." not in number:
+            found.append(form)
+    for start, end, form in ranges:
+        found[start:end] = _shares(form, found[start:end])
+    return found
+
+
+def _shares(surface: str, words: list[str]) -> list[str]:
+    """The token's characters divided among its words, as they are spelt if these make it up."""
+    characters = _CHARACTER.findall(surface)
+    if "".join(words) == surface or len(characters) < len(words):
+        return words
+    shares: list[str] = []
+    for later, word in reversed(list(enumerate(reversed(words)))):
+        size = min(len(word), len(characters) - later) if later else len(characters)
+        shares.append("".join(characters[:size]))
+        del characters[:size]
+    return shares
 
 
 def _bad_head(place: Place, head: str) -> TreeFormatError:

@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 
 from rich.cells import cell_len
 
-from trdec.trees.transforms import WORD_START
+from trdec.tokenisers import WORD_START
 from trdec.trees.tree import Nonterminal, Terminal, Tree, fold
 
 _GAP = 2

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from trdec.errors import MisalignedTreeError, TextFormatError, TrdecError, TreeFormatError, UsageError
 from trdec.files import Line, read_lines, split_words
+from trdec.tokenisers import SPACES, WORD_START
 from trdec.trees import brackets, conllu, constituency, json_trees, supertags
+from trdec.trees.alignment import align
 from trdec.trees.transforms import rooted
 from trdec.trees.tree import PRE, Entry, Nonterminal, Terminal, Tree, fold, preorder, words
 
@@ -93,9 +95,20 @@ def _beside(entries: Iterable[Entry], lines: Iterable[Line]) -> Iterator[Entry]:
             yield entry
             continue
         try:
-            yield replace(entry, tree=respell(entry.tree, split_words(line.text)))
+            yield replace(entry, tree=respell(entry.tree, _spelling(words(entry.tree), line.text)))
         except MisalignedTreeError as error:
             yield replace(entry, tree=None, error=MisalignedTreeError(f"{entry.place}: {error} ({line.place})"))
+
+
+def _spelling(leaves: list[str], text: str) -> list[str]:
+    """The words of tokenised text, or the tree's own as raw text spells them."""
+    sentence = split_words(text)
+    if len(sentence) == len(leaves):
+        return sentence
+    try:
+        return [word.lstrip(WORD_START + SPACES).replace(WORD_START, "\u00a0") for word in align(leaves, text)]
+    except MisalignedTreeError:
+        return sentence
 
 
 def respell(tree: Nonterminal, sentence: list[str]) -> Nonterminal:

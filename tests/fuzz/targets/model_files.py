@@ -20,6 +20,7 @@ from trdec.data.manifest import MANIFEST, check_manifest, write_manifest
 from trdec.experiment.configuration import load_experiment
 from trdec.systems import SYSTEMS
 from trdec.text import Side, Subwords
+from trdec.tokenisers import Tokeniser
 
 RECIPE = b"""\
 system: trdec-con
@@ -151,7 +152,7 @@ def run_value(data: bytes) -> None:
 @cache
 def _codec() -> Path:
     folder = _folder() / "codec"
-    side = Side(Subwords.train((sentence.target for sentence in toy_sentences(60)), "bpe", 120), None)
+    side = Side(Subwords.train((sentence.target for sentence in toy_sentences(60)), "bpe", 120), Tokeniser())
     family = SYSTEMS["trdec-con"].target_class
     trees = [SYSTEMS["trdec-con"].transform(sentence.tree) for sentence in toy_sentences(60)]
     counts = Counter(unit for tree in trees for unit in family.units(tree))

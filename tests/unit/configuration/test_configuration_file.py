@@ -317,3 +317,40 @@ def test_every_key_is_described() -> None:
                 check(field.annotation, f"{prefix}{name}.")
 
     check(Configuration, "")
+
+
+@pytest.mark.parametrize(
+    ("keys", "tokenisers"),
+    [
+        ("", ("none", "none")),
+        ("source_language: yo", ("unicode", "none")),
+        ("source_language: de, target_language: en", ("unicode", "unicode")),
+        ("source_language: de, target_language: en, tokeniser: sacremoses", ("sacremoses", "sacremoses")),
+        ("tokeniser: unicode", ("unicode", "unicode")),
+        ("tokeniser: none, target_language: zh", ("none", "none")),
+    ],
+)
+def test_a_language_says_that_text_is_raw_and_the_tokeniser_how_it_is_read(
+    write: Any, keys: str, tokenisers: tuple[str, str]
+) -> None:
+    extra = "".join(f"  {key}\n" for key in keys.split(", ") if key)
+    data = load_configuration(write(MINIMAL + extra)).data
+    assert (data.source_tokeniser, data.target_tokeniser) == tokenisers
+
+
+@pytest.mark.parametrize(
+    ("keys", "facts"),
+    [
+        (["data.source_language=german"], ("source_language", "'german'", "'de'")),
+        (["data.target_language=xx-nonsense"], ("target_language", "'xx-nonsense'", "ISO 639")),
+        (["data.tokeniser=sacremoses", "data.source_language=en"], ("target_language", "cs, de, el, en")),
+        (["data.tokeniser=moses"], ("data.tokeniser", "'unicode'", "'sacremoses'")),
+    ],
+)
+def test_a_language_that_the_tokeniser_does_not_know_is_refused(
+    write: Any, keys: list[str], facts: tuple[str, ...]
+) -> None:
+    with pytest.raises(ConfigError) as error:
+        load_configuration(write(MINIMAL), keys)
+    for fact in facts:
+        assert fact in str(error.value)

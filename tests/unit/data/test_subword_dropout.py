@@ -13,7 +13,7 @@ from trdec.data.store import Example
 from trdec.data.subword_dropout import PieceSampler, SubwordDropout
 from trdec.systems import SYSTEMS
 from trdec.text import SubwordKind, Subwords
-from trdec.trees.transforms import WORD_START
+from trdec.tokenisers import WORD_START
 
 Prepare = Callable[[str], Preparation]
 

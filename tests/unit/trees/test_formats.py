@@ -193,6 +193,12 @@ def test_a_tree_takes_the_spelling_of_its_text(tmp_path: Path) -> None:
     assert repr(entry.tree) == '(ROOT (S (`` ") (X [) (Y 1/2)))'
 
 
+def test_trees_take_the_spelling_of_raw_text(tmp_path: Path) -> None:
+    (entry,) = _beside(tmp_path, "(S (X -LRB-) (`` ``) (V does) (R n't) (. .))\n", "(“doesn't.\n")
+    assert entry.tree is not None
+    assert words(entry.tree) == ["(", "“", "does", "n't", "."]
+
+
 def test_a_tree_with_other_words_than_its_text_is_named(tmp_path: Path) -> None:
     (entry,) = _beside(tmp_path, "(S a b)\n", "a b c\n")
     assert isinstance(entry.error, MisalignedTreeError)
