@@ -253,6 +253,8 @@ def at_home(value: Any) -> Any:
     """A path with a leading `~` or `~name` expanded as in a shell; any other value as it is."""
     if not isinstance(value, Path):
         return value
+    if "\0" in str(value):
+        raise ValueError(f"expected a path, found {str(value)!r}: no file has the character NUL in its name.")
     try:
         return value.expanduser()
     except RuntimeError as error:

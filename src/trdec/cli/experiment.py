@@ -39,7 +39,7 @@ def experiment_command(
     """Train systems with seeds, translate, score, and report; after an interruption, the same command resumes."""
     from trdec.experiment.configuration import EXPERIMENT_FILE, load_experiment
     from trdec.experiment.display import ExperimentDisplay
-    from trdec.experiment.plan import make_plan
+    from trdec.experiment.plan import make_plan, shell_command
     from trdec.experiment.report import write_report
     from trdec.experiment.run import execute
 
@@ -61,7 +61,8 @@ def experiment_command(
     _list_failures(failures)
     failed = {failure.run.name for failure in failures}
     if len(failed) < len(plan.runs):
-        written = write_report(plan, {failure.run.name: failure.reason for failure in failures}, _command())
+        reasons = {failure.run.name: failure.reason for failure in failures}
+        written = write_report(plan, reasons, shell_command(sys.argv[1:]))
         say(f"the report is in {written.html} and {written.markdown}")
         print(written.html)
     if failures:
@@ -86,13 +87,13 @@ def _make_toy(chosen: ExperimentConfiguration, plan: Plan) -> None:
 def _show_plan(chosen: ExperimentConfiguration, jobs: int) -> None:
     """Print every command, then try out each system briefly and estimate how long everything will take."""
     from trdec.corpora.toy.generate import write_corpus
-    from trdec.experiment.plan import estimates, make_plan, total_seconds
+    from trdec.experiment.plan import estimates, make_plan, shell_command, total_seconds
 
     plan = make_plan(chosen)
     for run in plan.runs:
         print(f"# {run.name}")
         for command in run.commands.values():
-            print(f"trdec {' '.join(command)}")
+            print(shell_command(command))
     folder: AbstractContextManager[str]
     folder = tempfile.TemporaryDirectory(prefix="trdec-toy-") if chosen.toy else nullcontext("")
     with folder as name:
@@ -115,10 +116,6 @@ def _list_failures(failures: list[Failure]) -> None:
     for failure in failures:
         indented = "\n".join(f"  {line}" for line in failure.reason.splitlines())
         say(f"{failure.run.name}: failed to {failure.stage}; see {failure.log}\n{indented}")
-
-
-def _command() -> str:
-    return " ".join(["trdec", *sys.argv[1:]])
 
 
 def _duration(seconds: float) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 FLAGS = {
+    "allow": "--allow",
     "annotation": "--annotation",
     "batch_size": "--batch",
     "beam_size": "--beam-size",
@@ -173,6 +174,15 @@ TransformOption = Annotated[
 ]
 MaxDepthOption = Annotated[
     int | None, typer.Option("--max-depth", min=1, help="Dissolve nodes deeper than this, after all transforms.")
+]
+AllowOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow",
+        metavar="MODULE:NAME",
+        help="Let the model use this code, which is not part of trdec; may be repeated. Without it, such a model is "
+        "refused.",
+    ),
 ]
 ThreadsOption = Annotated[int, typer.Option("--threads", min=1, max=1024, help="Processor cores to use.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON.")]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trdec.cli.options import STANDARD_STREAM, OutputOption, ThreadsOption, standard_error
+from trdec.cli.options import STANDARD_STREAM, AllowOption, OutputOption, ThreadsOption, standard_error
 from trdec.cli.translate import OutputFormat
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def score_command(
         bool, typer.Option("--summary", help="Write only how much of the loss is of which kind, over all translations.")
     ] = False,
     threads: ThreadsOption = 1,
+    allow: AllowOption = None,
 ) -> None:
     """Write the log-probability of each translation, and of each kind of action in it; or a summary.
 
@@ -59,7 +60,7 @@ def score_command(
     if trees is not None and annotation is not None:
         raise UsageError("trees are given twice, by --trees and by --annotation. Choose one.")
     torch.set_num_threads(threads)
-    codec, network, _ = load_model(model)
+    codec, network, _ = load_model(model, allow=allow or ())
     scorer = Scorer(network, codec)
     problems: Counter[str] = Counter()
     total = count_lines(source) if source.is_file() else None

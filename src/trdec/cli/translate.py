@@ -16,6 +16,7 @@ import typer
 
 from trdec.cli.options import (
     STANDARD_STREAM,
+    AllowOption,
     InputArgument,
     InputOption,
     OutputOption,
@@ -129,6 +130,7 @@ def translate_command(
     word_ratio: Annotated[
         float | None, typer.Option("--word-ratio", help="The number of words per word of the source.")
     ] = None,
+    allow: AllowOption = None,
 ) -> None:
     """Translate each line; an empty line gives an empty line. Translations are written as they are made."""
     source = chosen_input(file, input_file)
@@ -159,7 +161,7 @@ def translate_command(
     else:
         settings = BeamSettings(max(beam_size, n_best), n_best, normalisation, limits)
     demands = Demands(_lines(prefix), _trees(skeleton), words, word_ratio)
-    translator = Translator.load(model, *(also or ()))
+    translator = Translator.load(model, *(also or ()), allow=allow or ())
     typed = str(source) == STANDARD and sys.stdin.isatty()  # someone who types is waiting for each translation
     lines = _begun(line.text for line in read_lines(source))
     remarks: Counter[str] = Counter()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Literal
@@ -75,12 +75,17 @@ class Translator:
         self._effects = Effects.of(codec.target, codec.table, [codec.unknown_action]).to(self._device)
 
     @classmethod
-    def load(cls, path: Path | str, *others: Path | str, device: str = "cpu") -> Translator:
-        """The translator of a model directory, as `trdec train` writes it, or of several models together."""
-        codec, model, longest = load_model(Path(path), device)
+    def load(
+        cls, path: Path | str, *others: Path | str, device: str = "cpu", allow: Collection[str] = ()
+    ) -> Translator:
+        """The translator of a model directory, as `trdec train` writes it, or of several models together.
+
+        A model that names code from outside trdec is refused unless `allow` has the same `module:attribute`.
+        """
+        codec, model, longest = load_model(Path(path), device, allow)
         models = [model]
         for other in others:
-            its_codec, its_model, _ = load_model(Path(other), device)
+            its_codec, its_model, _ = load_model(Path(other), device, allow)
             if not _same(codec, its_codec):
                 raise UsageError(
                     f"{other}: its subwords or its grammar differ from those of {path}, so the two cannot be "
