@@ -9,7 +9,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parent.parent / "src" / "trdec"
 
 LAYERS = [
-    ["errors", "freed_memory"],
+    ["errors", "freed_memory", "progress"],
     ["extensions"],
     ["files"],
     ["tokenisers", "detection"],
@@ -32,6 +32,7 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 WITHOUT_TORCH = (
     "errors",
     "freed_memory",
+    "progress",
     "extensions",
     "files",
     "tokenisers",

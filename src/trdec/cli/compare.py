@@ -32,9 +32,13 @@ def compare_command(
     ] = None,
     as_json: JsonOption = False,
     tokenise: TokeniseOption = BleuTokeniser.auto,
-    samples: Annotated[int, typer.Option("--samples", min=1, help="Samples of the paired bootstrap.")] = 1000,
-    trials: Annotated[int, typer.Option("--trials", min=1, help="Trials of approximate randomisation.")] = 10_000,
-    seed: Annotated[int, typer.Option("--seed", min=1, help="The seed of both tests.")] = 12345,
+    samples: Annotated[
+        int, typer.Option("--samples", min=1, max=100_000, help="Samples of the paired bootstrap.")
+    ] = 1000,
+    trials: Annotated[
+        int, typer.Option("--trials", min=1, max=100_000, help="Trials of approximate randomisation.")
+    ] = 10_000,
+    seed: Annotated[int, typer.Option("--seed", min=1, max=2**63 - 1, help="The seed of both tests.")] = 12345,
     buckets: Annotated[
         str, typer.Option("--buckets", help="The longest reference, in words, in each bucket but the last.")
     ] = "10,20,30,40",

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trdec.cli.options import say
+from trdec.cli.options import say, standard_error
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from trdec.experiment.configuration import ExperimentConfiguration
-    from trdec.experiment.display import LiveExperimentDisplay, PlainExperimentDisplay
     from trdec.experiment.plan import Plan
     from trdec.experiment.run import Failure
 
@@ -30,7 +29,7 @@ def experiment_command(
         typer.Argument(metavar="[KEY=VALUE]...", help="Keys of the file to change, such as seeds=[1,2,3]."),
     ] = None,
     scale: Annotated[str | None, typer.Option("--scale", help="One of the sizes that the file describes.")] = None,
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Runs at the same time, one thread each.")] = max(
+    jobs: Annotated[int, typer.Option("--jobs", min=1, max=1024, help="Runs at the same time, one thread each.")] = max(
         1, min(2, os.cpu_count() or 1)
     ),
     dry_run: Annotated[
@@ -39,6 +38,7 @@ def experiment_command(
 ) -> None:
     """Train systems with seeds, translate, score, and report; after an interruption, the same command resumes."""
     from trdec.experiment.configuration import EXPERIMENT_FILE, load_experiment
+    from trdec.experiment.display import ExperimentDisplay
     from trdec.experiment.plan import make_plan
     from trdec.experiment.report import write_report
     from trdec.experiment.run import execute
@@ -52,7 +52,7 @@ def experiment_command(
     plan.check_files()
     plan.directory.mkdir(parents=True, exist_ok=True)
     chosen.save(plan.directory / EXPERIMENT_FILE)
-    with _display(plan) as display:
+    with ExperimentDisplay(plan, standard_error()) as display:
         try:
             failures = execute(plan, jobs, display)
         except KeyboardInterrupt:
@@ -109,15 +109,6 @@ def _show_plan(chosen: ExperimentConfiguration, jobs: int) -> None:
                 f"{_duration(estimate.translating)} to translate"
             )
     print(f"# all {len(plan.runs)} runs, {jobs} at a time: about {_duration(total_seconds(plan, found, jobs))}")
-
-
-def _display(plan: Plan) -> LiveExperimentDisplay | PlainExperimentDisplay:
-    from rich.console import Console
-
-    from trdec.experiment.display import LiveExperimentDisplay, PlainExperimentDisplay
-
-    console = Console(stderr=True)
-    return LiveExperimentDisplay(plan, console) if console.is_terminal else PlainExperimentDisplay(say)
 
 
 def _list_failures(failures: list[Failure]) -> None:

@@ -131,6 +131,7 @@ def describe(value: Any) -> str:
 _EXPECTED = {
     "int": "an integer",
     "float": "a number",
+    "finite": "a finite number",
     "bool": "true or false",
     "string": "a string",
     "path": "a path",

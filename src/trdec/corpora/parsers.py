@@ -14,6 +14,7 @@ from trdec.errors import AnnotationError, UsageError
 from trdec.files import split_words
 from trdec.systems import CONSTITUENCY, DEPENDENCY
 from trdec.trees import brackets
+from trdec.trees.conllu import WITHOUT_TREE
 from trdec.trees.tree import ROOT, Nonterminal, Terminal, Tree
 from trdec.trees.treebank import respell
 
@@ -59,10 +60,6 @@ def imported(package: str) -> ModuleType:
             f"the package {package} is not installed. Install it with: pip install 'trdec[parse]' "
             f"(or only this one: pip install {package})"
         ) from error
-
-
-WITHOUT_TREE = "\t".join(["1", *"_" * 9]) + "\n\n"
-"""The entry of a sentence without a tree: CoNLL-U has no empty entry, so it is one unspecified word."""
 
 
 @dataclass(frozen=True, slots=True)

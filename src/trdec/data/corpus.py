@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from trdec.configuration.sections import CorpusConfiguration, FilterConfiguration
 from trdec.data.report import LeftOut, Reason
 from trdec.errors import MisalignedTreeError, Place, TextFormatError, UsageError
-from trdec.files import Line, checksum, checksum_of_text, count_lines, read_lines
+from trdec.files import Line, checksum, checksum_of_text, count_lines, is_blank, read_lines
 from trdec.systems import ANNOTATIONS, CONSTITUENCY, DEPENDENCY, SUPERTAGS, System
 from trdec.text import Side
 from trdec.trees import conllu, supertags, treebank
@@ -117,7 +117,7 @@ def _blocks(lines: Iterable[Line]) -> Iterator[Record]:
     block: list[str] = []
     start = 0
     for line in lines:
-        if line.text.strip():
+        if not is_blank(line.text):
             start = start if block else line.place.line
             block.append(line.text)
             continue
@@ -136,7 +136,7 @@ def _balanced(lines: Iterable[Line]) -> Iterator[Record]:
         if block and (depth <= 0 or line.text.startswith("(")):
             yield Record(start, "\n".join(block))
             block, depth = [], 0
-        if block or line.text.strip():
+        if block or not is_blank(line.text):
             start = start if block else line.place.line
             block.append(line.text)
             depth += line.text.count("(") - line.text.count(")")

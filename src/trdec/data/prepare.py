@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from trdec.data.corpus import NO_FILTERS, Corpus, RawPair, Reader
 from trdec.data.inspection import check_is_text, inspect
 from trdec.data.report import Report, SplitReport
 from trdec.data.store import PREPARE_AGAIN, Prepared, PreparedWriter, read_description, write_description
-from trdec.data.workers import CountUnits, Encode, ordered_map, shards
+from trdec.data.workers import SHARD, CountUnits, Encode, WorkerResult, ordered_map, shards
 from trdec.errors import NoExamplesError, StoredDataError, SubwordError, TrainingError
 from trdec.extensions import extension_file
 from trdec.files import (
@@ -47,6 +47,9 @@ from trdec.systems import System
 from trdec.text import Side, Subwords
 from trdec.tokenisers import Tokeniser, chosen_tokeniser, tokeniser_before
 
+if TYPE_CHECKING:
+    from trdec.progress import Progress
+
 log = logging.getLogger(__name__)
 
 PREPARATION_FORMAT = "trdec preparation"
@@ -61,9 +64,6 @@ MADE_BY_TRAINING = ("checkpoints", "model.safetensors")
 
 SUBWORD_SENTENCES = 1_000_000
 """Subwords are learnt from at most this many training sentences, evenly spread."""
-
-PreparationProgress = Callable[[str, int, int], None]
-"""Called with the task, the number of sentences done, and the number of all sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def prepare(
     system: System,
     directory: Path,
     workers: int = 1,
-    progress: PreparationProgress | None = None,
+    progress: Progress | None = None,
 ) -> Preparation:
     """The preparation in a model directory, made (again) if there is none or if anything it depends on changed.
 
@@ -249,7 +249,7 @@ class _Maker:
         train: Corpus,
         dev: Corpus,
         workers: int,
-        progress: PreparationProgress,
+        progress: Progress,
     ) -> None:
         self._configuration = configuration
         self._system = system
@@ -291,22 +291,27 @@ class _Maker:
             return Side(given.for_spaced_words() if tokeniser.marks_spaces else given, tokeniser)
         total = count_lines(text)
         every = -(-total // SUBWORD_SENTENCES) or 1
+        learning = f"learning {name} subwords"
 
         def sentences() -> Iterator[list[str]]:
             for number, line in enumerate(read_lines(text)):
                 if number % every == 0:
-                    self._progress(f"learning {name} subwords", number + 1, total)
+                    self._progress(f"reading {name} sentences", number + 1, total)
                     if words := tokeniser.split(line.text):
                         yield words
+            self._progress(learning, 0, 1)
 
         try:
             if tokeniser.marks_spaces:
                 counts = Counter(word for words in sentences() for word in words)
-                return Side(Subwords.train_on_words(counts, subwords.kind, subwords.size), tokeniser)
-            lines = (" ".join(words) for words in sentences())
-            return Side(Subwords.train(lines, subwords.kind, subwords.size), tokeniser)
+                learnt = Subwords.train_on_words(counts, subwords.kind, subwords.size)
+            else:
+                lines = (" ".join(words) for words in sentences())
+                learnt = Subwords.train(lines, subwords.kind, subwords.size)
         except SubwordError as error:
             raise SubwordError(f"{text}: {error} (data.{name}_subwords.size)") from error
+        self._progress(learning, 1, 1)
+        return Side(learnt, tokeniser)
 
     def _reader(self, corpus: Corpus, source: Side, target: Side, filters: FilterConfiguration) -> Reader:
         return Reader(corpus, self._system, source, target, filters)
@@ -317,8 +322,7 @@ class _Maker:
         # because reading a tree back takes half as long as parsing it, or longer than building it.
         family = self._system.target_class
         counts: Counter[Any] = Counter()
-        pairs = self._shards("counting rules", self._train, repeated)
-        for counted in ordered_map(CountUnits(reader, family), pairs, self._workers):
+        for counted in self._over("counting rules", CountUnits(reader, family), self._train, repeated):
             counts.update(counted)
         vocabulary = reader.target_side.subwords.pieces
         target = family.from_counts(counts, vocabulary, self._configuration.min_rule_count)
@@ -326,20 +330,23 @@ class _Maker:
 
     def _encode(self, reader: Reader, codec: Codec, repeated: NDArray[np.bool_], directory: Path) -> SplitReport:
         report = SplitReport()
-        pairs = self._shards(f"encoding {reader.corpus.name}", reader.corpus, repeated)
+        task = f"encoding {reader.corpus.name}"
         with PreparedWriter(directory) as writer:
-            for examples, counted in ordered_map(Encode(reader, codec), pairs, self._workers):
+            for examples, counted in self._over(task, Encode(reader, codec), reader.corpus, repeated):
                 writer.append(examples)
                 report.add(counted)
         return report
 
-    def _shards(self, task: str, corpus: Corpus, repeated: NDArray[np.bool_]) -> Iterator[list[RawPair]]:
-        done, total = 0, count_lines(corpus.source)
-        for shard in shards(corpus.pairs(repeated)):
-            yield shard
-            done += len(shard)
-            self._progress(task, done, total)
+    def _over(
+        self, task: str, work: Callable[[list[RawPair]], WorkerResult], corpus: Corpus, repeated: NDArray[np.bool_]
+    ) -> Iterator[WorkerResult]:
+        """What the work gives for each shard of a corpus."""
+        total = count_lines(corpus.source)
+        results = ordered_map(work, shards(corpus.pairs(repeated)), self._workers)
+        for number, result in enumerate(results, start=1):
+            yield result
+            self._progress(task, min(number * SHARD, total), total)
 
 
-def _silent(_task: str, _done: int, _total: int) -> None:
-    """The progress that nobody asked for."""
+def _silent(_task: str, _done: int, _total: int | None) -> None:
+    """The progress that is not shown."""

@@ -24,7 +24,7 @@ Seed = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 class _Configuration(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     _paths = field_validator("*", mode="after")(at_home)
 
@@ -32,7 +32,9 @@ class _Configuration(BaseModel):
 class ToyConfiguration(_Configuration):
     """A corpus of the toy language, made in the experiment's own directory."""
 
-    sentences: int = Field(default=10_000, ge=10, description="Training sentences; dev and test get a tenth each.")
+    sentences: int = Field(
+        default=10_000, ge=10, le=100_000_000, description="Training sentences; dev and test get a tenth each."
+    )
     seed: int = Field(default=1, description="Another seed, another corpus.")
 
 
@@ -46,8 +48,10 @@ class TestConfiguration(_Configuration):
 class DecodingConfiguration(_Configuration):
     """How every system translates."""
 
-    beam_size: int = Field(default=5, ge=1, description="Hypotheses pursued at once.")
-    length_power: float = Field(default=1.0, ge=0, description="Log-probabilities are divided by length to this power.")
+    beam_size: int = Field(default=5, ge=1, le=10_000, description="Hypotheses pursued at once.")
+    length_power: float = Field(
+        default=1.0, ge=0, le=10, description="Log-probabilities are divided by length to this power."
+    )
 
 
 class RowConfiguration(_Configuration):
@@ -76,9 +80,10 @@ class RowConfiguration(_Configuration):
     def _a_system(self) -> Self:
         if self.model_fields_set == {"name"}:
             known_system(self.name)
-        elif not re.fullmatch(r"[\w.+-]+", self.name) or self.name in SYSTEMS:
-            raise ValueError(f"name: expected a new name of letters, digits, '-' and '_', found {self.name!r}.")
+        elif self.name in SYSTEMS:
+            raise ValueError(f"name: expected a new name, found {self.name!r}, which is a system of ours.")
         else:
+            _check_name(self.name)
             try:
                 _ = self.system
             except ValidationError as error:
@@ -105,7 +110,7 @@ class ScaleConfiguration(_Configuration):
 
     systems: tuple[RowConfiguration, ...] | None = Field(default=None, description="Other systems.")
     seeds: tuple[Seed, ...] | None = Field(default=None, description="Other seeds.")
-    beam_size: int | None = Field(default=None, ge=1, description="Another beam.")
+    beam_size: int | None = Field(default=None, ge=1, le=10_000, description="Another beam.")
     changes: dict[str, Any] = Field(default={}, description="Further changes to the recipe.")
 
 
@@ -145,6 +150,13 @@ class ExperimentConfiguration(_Configuration):
     def _distinct_seeds(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
         return _distinct(seeds, "seed")
 
+    @field_validator("scales")
+    @classmethod
+    def _names_of_scales(cls, scales: dict[str, ScaleConfiguration]) -> dict[str, ScaleConfiguration]:
+        for name in scales:
+            _check_name(name)  # it becomes part of a folder's name
+        return scales
+
     def at_scale(self, name: str | None) -> ExperimentConfiguration:
         """The experiment at one of its scales, in a directory of its own."""
         if name is None:
@@ -179,6 +191,11 @@ def load_experiment(path: Path, overrides: Sequence[str] = (), scale: str | None
     except ValidationError as error:
         raise ConfigError("\n".join(explain(error, document, ExperimentConfiguration))) from error
     return at_scale.model_copy(update={"recipe": path.parent / at_scale.recipe})
+
+
+def _check_name(name: str) -> None:
+    if not re.fullmatch(r"[\w.+-]+", name):
+        raise ValueError(f"name: expected letters, digits, '-' and '_', found {name!r}.")
 
 
 def _distinct(values: tuple[Any, ...], what: str) -> tuple[Any, ...]:

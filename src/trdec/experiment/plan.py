@@ -20,7 +20,7 @@ from trdec.configuration.sections import CorpusConfiguration
 from trdec.errors import FileError, TrainingError
 from trdec.experiment.configuration import DecodingConfiguration, ExperimentConfiguration, RowConfiguration
 from trdec.extensions import extension_file
-from trdec.files import read_lines
+from trdec.files import is_blank, read_lines
 from trdec.systems import ANNOTATIONS, system_or_keys
 from trdec.training.observers import JsonLines
 from trdec.trees import brackets, treebank
@@ -288,7 +288,7 @@ def _first_sentences(conllu: Path) -> Iterator[str]:
     sentences = 0
     for line in read_lines(conllu):
         yield line.text
-        sentences += not line.text.strip()  # a blank line ends a sentence
+        sentences += is_blank(line.text)  # a blank line ends a sentence
         if sentences == TRIAL_LINES:
             return
 

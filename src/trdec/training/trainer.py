@@ -13,9 +13,7 @@ MODEL/
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import torch
@@ -24,7 +22,7 @@ from trdec.configuration import CONFIGURATION_FILE, Configuration, check_unchang
 from trdec.configuration.sections import TrainingConfiguration
 from trdec.data.batch import Batcher, Change
 from trdec.data.codec import Codec
-from trdec.data.prepare import PreparationProgress, prepare
+from trdec.data.prepare import prepare
 from trdec.data.subword_dropout import SubwordDropout
 from trdec.errors import ConfigError, TrainingError
 from trdec.files import locked, write_errors
@@ -44,12 +42,8 @@ def train(
     configuration: Configuration,
     observer: Observer = SILENT,
     workers: int = 1,
-    preparing: AbstractContextManager[PreparationProgress | None] | None = None,
 ) -> Outcome:
-    """Train the model that a configuration describes, or resume its training.
-
-    `preparing` is entered while the data are prepared by so many workers; what it gives is told the progress.
-    """
+    """Train the model that a configuration describes, or resume its training; so many workers prepare the data."""
     directory, training = configuration.output, configuration.training
     device = choose_device(training)
     torch.set_num_threads(training.threads)
@@ -61,8 +55,8 @@ def train(
     with locked(directory / ".lock", refusal):
         observers = Observers(_observers(configuration, observer))
         _check_same_training(configuration, directory)
-        with preparing or contextlib.nullcontext() as progress:
-            preparation = prepare(configuration.located_data, configuration.system, directory, workers, progress)
+        data = configuration.located_data
+        preparation = prepare(data, configuration.system, directory, workers, observer.progress)
         for line in preparation.report.lines():
             observer.note(line)
         configuration.save(directory / CONFIGURATION_FILE)
@@ -78,7 +72,7 @@ def train(
             Kinds(codec.table.kinds, device),
             preparation.fingerprint,
         )
-        bleu = (lambda: dev_bleu(model, codec, configuration.located_data)) if training.metric == "bleu" else None
+        bleu = (lambda: dev_bleu(model, codec, data, observer.progress)) if training.metric == "bleu" else None
         return Loop(model, corpus, training, directory, observers, device, bleu).run()
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 
 from trdec.errors import MisalignedTreeError, TextFormatError, TrdecError, TreeFormatError, UsageError
 from trdec.files import Line, read_lines, split_words
 from trdec.tokenisers import SPACES, WORD_START
-from trdec.trees import brackets, conllu, constituency, supertags
+from trdec.trees import brackets, conllu, constituency, json_trees, supertags
 from trdec.trees.alignment import align
 from trdec.trees.transforms import rooted
 from trdec.trees.tree import PRE, Entry, Nonterminal, Terminal, Tree, fold, preorder, words
@@ -24,10 +24,27 @@ FORMATS: dict[str, Callable[[Iterable[Line]], Iterator[Entry]]] = {
     "penn": constituency.read_penn,
     "brackets": _plain,
     "conllu": conllu.read_conllu,
+    "json": json_trees.read_json_trees,
 }
 """Formats that hold words and trees together; supertags (`ccg`) need a file of words as well."""
 
 CCG = "ccg"
+
+
+@dataclass(frozen=True, slots=True)
+class TreeWriter:
+    """How a file of trees is written: the text of each tree, with its line ends, and that of a missing one."""
+
+    write: Callable[[Nonterminal], str]
+    without_tree: str
+
+
+WRITERS = {
+    "brackets": TreeWriter(lambda tree: f"{brackets.write(tree)}\n", f"{brackets.NO_TREE}\n"),
+    "conllu": TreeWriter(conllu.write_conllu, conllu.WITHOUT_TREE),
+    "json": TreeWriter(lambda tree: f"{json_trees.write_json_tree(tree)}\n", f"{json_trees.NO_JSON_TREE}\n"),
+}
+"""Formats that trees are written in; `read` reads them back, from CoNLL-U what dependency trees there are."""
 
 SYMBOLS_NOT_LABELS = ("pre+", "<end>")
 """Names of open symbols in derivations: a tree cannot have them as labels."""

@@ -148,7 +148,7 @@ def test_nothing_is_asked_of_one_string_or_of_a_beam_that_is_too_narrow(translat
         translator.translate("one line")
     with pytest.raises(UsageError, match="beam_size 2 and n_best 3"):
         translator.translate(["a"], beam_size=2, n_best=3)
-    with pytest.raises(UsageError, match="length power of 0 or more"):
+    with pytest.raises(UsageError, match="`length_power` from 0 to 10"):
         translator.translate(["a"], length_power=-1)
     with pytest.raises(UsageError, match="min_ratio no greater than max_ratio"):
         translator.translate(["a"], min_ratio=3, max_ratio=2)
