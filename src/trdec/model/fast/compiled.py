@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
@@ -24,11 +24,14 @@ from trdec.model.fast.source_table import Readers, SourceTable
 FEW = 96
 """Up to this many rows, the product in C is faster than torch's."""
 
+_INTERFACE = 1
+"""What `trdec_interface` of a library returns whose functions take the arguments given here."""
+
 PANEL = 16
 """How many columns of a matrix `kernels.c` stores together."""
 
-_LIBRARIES = {"AVX512": "_kernels_avx512", "AVX2": "_kernels_avx2"}
-"""The library for each capability of a processor, as torch names it; all others have `_kernels`."""
+_LIBRARIES = {"AVX512": "_kernels_avx512", "AVX2": "_kernels_avx2", "any processor": "_kernels"}
+"""The library for each capability of a processor, as torch names it; a better processor runs the later ones, too."""
 
 _KINDS: dict[str, type[ctypes.c_int64 | ctypes.c_void_p | ctypes.c_int32]] = {
     "n": ctypes.c_int64,
@@ -43,6 +46,8 @@ class Library:
 
     def __init__(self, path: Path) -> None:
         library = ctypes.CDLL(str(path))
+        if library.trdec_interface() != _INTERFACE:
+            raise OSError(f"{path} was compiled for another version of trdec")
 
         def function(name: str, arguments: str) -> ctypes._NamedFuncPointer:
             found: ctypes._NamedFuncPointer = getattr(library, f"trdec_{name}")
@@ -233,8 +238,8 @@ class CompiledTable(SourceTable):
 class CompiledKernels(Kernels):
     """The kernels in C."""
 
-    def __init__(self, path: Path) -> None:
-        self.name = f"C ({path.name.partition('.')[0].removeprefix('_')})"
+    def __init__(self, capability: str, path: Path) -> None:
+        self.name = f"C, for {capability}"
         self.library = Library(path)
 
     def matrix(self, matrix: Tensor) -> CompiledMatrix:
@@ -283,21 +288,23 @@ class CompiledKernels(Kernels):
         return d_scores
 
 
-def libraries() -> list[Path]:
-    """The compiled libraries that this processor can run, the fastest first."""
-    capability = torch.backends.cpu.get_cpu_capability()
-    names = list(_LIBRARIES.values())[list(_LIBRARIES).index(capability) :] if capability in _LIBRARIES else []
-    files = (Path(__file__).with_name(name + suffix) for name in [*names, "_kernels"] for suffix in EXTENSION_SUFFIXES)
-    return [file for file in files if file.is_file()]
+def compiled_kernels() -> Iterator[CompiledKernels]:
+    """The kernels that are compiled and that this processor can run, the fastest first."""
+    capabilities, here = list(_LIBRARIES), torch.backends.cpu.get_cpu_capability()
+    for capability in capabilities[capabilities.index(here) if here in capabilities else -1 :]:
+        path = Path(__file__).with_name(_LIBRARIES[capability] + EXTENSION_SUFFIXES[0])
+        # There may be none, or one for another processor or version of trdec; then torch serves.
+        with suppress(OSError, AttributeError):
+            yield CompiledKernels(capability, path)
 
 
-TORCH_KERNELS = Kernels()
-_chosen: Kernels = next(map(CompiledKernels, libraries()), TORCH_KERNELS)
+_TORCH = Kernels()
+_chosen: Kernels = next(compiled_kernels(), _TORCH)
 
 
 def kernels_for(tensor: Tensor) -> Kernels:
     """The kernels that serve tensors of this precision and device."""
-    return _chosen if tensor.dtype == torch.float32 and tensor.device.type == "cpu" else TORCH_KERNELS
+    return _chosen if tensor.dtype == torch.float32 and tensor.device.type == "cpu" else _TORCH
 
 
 @contextmanager

@@ -99,6 +99,9 @@ INLINE vec hyperbolic_tangent(vec x)
     return choose(magnitude < 0.625f, near, (vec)((ivec)far | sign));
 }
 
+/* Changes with the arguments of any function: a library that is older than compiled.py is not used. */
+int32_t trdec_interface(void) { return 1; }
+
 /* The functions alone, so that their errors can be measured. */
 void trdec_exponential(int64_t n, const float *x, float *out)
 {
