@@ -136,12 +136,23 @@ class Subwords:
         numbers = range(processor.get_piece_size())
         return (
             UNKNOWN,
-            *(
-                processor.id_to_piece(number)
-                for number in numbers
-                if not processor.is_control(number) and not processor.is_unknown(number)
-            ),
+            *(processor.id_to_piece(number) for number in numbers if not self._is_marker(number)),
         )
+
+    def scores(self) -> dict[str, float]:
+        """How good each piece is, unknown ones left out: a log-probability, or minus its rank among BPE's merges."""
+        processor = self._processor
+        numbers = ((number, processor.id_to_piece(number)) for number in range(processor.get_piece_size()))
+        return {piece: processor.get_score(number) for number, piece in numbers if not self._is_marker(number)}
+
+    @property
+    def kind(self) -> SubwordKind:
+        """How words are split: by merging pairs, or along the most probable path."""
+        # The file says so too, but sentencepiece gives no access to it. Only ranks are all whole numbers.
+        return "bpe" if all(score.is_integer() for score in self.scores().values()) else "unigram"
+
+    def _is_marker(self, number: int) -> bool:
+        return bool(self._processor.is_control(number) or self._processor.is_unknown(number))
 
 
 def word_splitter(language: str | None) -> Callable[[str], list[str]]:

@@ -84,7 +84,7 @@ def test_batches_hold_the_examples_of_their_plan_in_order(
     examples = examples_of(sizes)
     batcher = Batcher(prepared_of(examples), configuration, seed)
     for numbers in batcher.plan(0):
-        rows = unbatch(batcher.batch(numbers))
+        rows = unbatch(batcher.batch(numbers, 0))
         assert len(rows) == len(numbers)
         assert all(same(row, examples[number]) for row, number in zip(rows, numbers, strict=True))
 

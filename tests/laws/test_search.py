@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import replace
 from typing import Any
@@ -103,6 +104,30 @@ def test_a_beam_wider_than_the_space_finds_what_enumeration_finds(
         assert [h.log_prob for h in hypotheses] == pytest.approx([log_prob for _, _, log_prob in expected[:20]])
 
 
+@targets
+@pytest.mark.parametrize("seed", range(2))
+def test_merging_adds_up_the_probabilities_of_all_derivations_of_a_text(name: str, seed: int) -> None:
+    tiny, most, normalisation = Tiny.of(name, seed), 8 if name == "derivation" else 4, Normalisation(0.0)
+    found = beam_search(
+        tiny.model, tiny.effects, SOURCE, BeamSettings(3000, 5, normalisation, _limit(most), merge=True)
+    )
+    merged = 0
+    for row, hypotheses in enumerate(found):
+        source = tuple(SOURCE.pieces[row, : SOURCE.lengths[row]].tolist())
+        sums: dict[tuple[int, ...], list[tuple[float, tuple[int, ...]]]] = {}
+        for actions, log_prob in tiny.derivations(source, most):
+            text = tuple(action for action in actions if tiny.table.kinds[action] == "word")
+            sums.setdefault(text, []).append((log_prob, actions))
+        expected = sorted(
+            ((math.log(sum(math.exp(log_prob) for log_prob, _ in each)), max(each)[1]) for each in sums.values()),
+            reverse=True,
+        )[:5]
+        assert [hypothesis.actions for hypothesis in hypotheses] == [actions for _, actions in expected]
+        assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx([score for score, _ in expected])
+        merged += sum(len(each) > 1 for each in sums.values())
+    assert merged or name == "seq2seq"
+
+
 def _beam_by_hand(tiny: Tiny, source: tuple[int, ...], places: int, most: int) -> list[tuple[int, ...]] | None:
     """What a beam of so many places finds, one hypothesis after the other; None if one becomes too long to tell."""
     live: list[tuple[float, tuple[int, ...], Any]] = [(0.0, (), tiny.target.start())]
@@ -144,10 +169,11 @@ def test_a_beam_is_what_its_definition_gives(name: str, beam_size: int) -> None:
 @targets
 @normalisations
 @pytest.mark.parametrize("n_best", [1, 3])
-def test_ending_early_changes_nothing(name: str, normalisation: Normalisation, n_best: int) -> None:
+@pytest.mark.parametrize("merge", [False, True])
+def test_ending_early_changes_nothing(name: str, normalisation: Normalisation, n_best: int, merge: bool) -> None:
     for seed in range(5):
         tiny = Tiny.of(name, seed, spread=9.0)
-        settings = BeamSettings(4, n_best, normalisation, _limit(12))
+        settings = BeamSettings(4, n_best, normalisation, _limit(12), merge=merge)
         early, late = (
             beam_search(tiny.model, tiny.effects, SOURCE, replace(settings, early_termination=early))
             for early in (True, False)

@@ -7,7 +7,8 @@ import torch
 
 from support.small_models import Small
 from trdec.data.batch import Batch
-from trdec.search.beam import BeamSettings, Hypothesis, beam_search
+from trdec.search.beam import BeamSettings, beam_search
+from trdec.search.hypotheses import Hypothesis
 from trdec.search.limits import LengthLimits
 from trdec.targets.target import replay
 from trdec.trees.tree import words
@@ -82,7 +83,7 @@ def _greedy(one: Small, number: int, most: int) -> list[int]:
     return actions
 
 
-def is_greedy_with_a_beam_of_1(one: Small, most: int = 20) -> None:
+def is_greedy_with_a_beam_of_1(one: Small, most: int = 12) -> None:
     """A beam of 1 takes the most probable action at each of so many steps."""
     settings = BeamSettings(1, limits=LengthLimits(max_ratio=0, max_extra=300))
     found = beam_search(one.searching, one.effects, one.sources(NUMBERS), settings)

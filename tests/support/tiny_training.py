@@ -53,7 +53,7 @@ class TinyBatches:
         order = np.random.default_rng((self.seed, epoch)).permutation(len(self.rows))
         return [order[start : start + self.size] for start in range(0, len(order), self.size)]
 
-    def batch(self, numbers: NDArray[Any]) -> TinyBatch:
+    def batch(self, numbers: NDArray[Any], epoch: int) -> TinyBatch:  # noqa: ARG002
         rows = [self.rows[int(number)] for number in numbers]
         actions = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
         padding = torch.ones_like(actions, dtype=torch.bool)

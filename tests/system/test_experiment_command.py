@@ -104,10 +104,23 @@ def test_the_report_says_what_each_system_was_given(finished: Path) -> None:
     assert "it does not see more pairs than the others: it sees each tree half as often" in markdown
 
 
+def test_the_report_divides_the_loss_into_tree_and_words(finished: Path) -> None:
+    runs = {run["system"]: run["loss"] for run in json.loads((finished / "report.json").read_text())["runs"]}
+    for loss in runs.values():
+        assert loss["sentences"] + loss["left_out"] == 50
+        assert loss["tree"]["share"] + loss["words"]["share"] == pytest.approx(1)
+    assert list(runs["seq2seq"]["kinds"]) == ["word", "eos"]
+    assert list(runs["trdec-binary"]["kinds"]) == ["rule", "word", "eop", "eos"]
+    markdown = (finished / "report.md").read_text()
+    total = runs["trdec-binary"]["total"]["nats_per_sentence"]
+    row = markdown.split("## Tree and words in the loss")[1].split("| trdec-binary")[1].split("\n")[0]
+    assert f" {total:.2f} |" in row
+
+
 def test_every_picture_and_sample_is_there(finished: Path) -> None:
     markdown, html = (finished / "report.md").read_text(), (finished / "report.html").read_text()
     pictures = re.findall(r"!\[[^\]]*\]\(([^)]*)\)", markdown)
-    assert len(pictures) == 3
+    assert len(pictures) == 5
     for picture in pictures:
         assert "<svg" in (finished / picture).read_text()
     assert markdown.count("### Line ") == html.count("<h3>Line ") >= 2

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trdec.cli.evaluate import BleuTokeniser, TokeniseOption
+from trdec.cli.evaluate import BleuTokeniser, NoTerOption, TokeniseOption
 from trdec.cli.options import JsonOption
 
 if TYPE_CHECKING:
@@ -39,9 +39,17 @@ def compare_command(
         str, typer.Option("--buckets", help="The longest reference, in words, in each bucket but the last.")
     ] = "10,20,30,40",
     examples: Annotated[int, typer.Option("--examples", min=0, help="How many differing sentences to show.")] = 10,
+    training_text: Annotated[
+        Path | None,
+        typer.Option(
+            "--training-text",
+            help="The target side of the training text: adds the accuracy of rare and frequent words.",
+        ),
+    ] = None,
+    no_ter: NoTerOption = False,
     no_significance: Annotated[bool, typer.Option("--no-significance", help="Leave out both tests.")] = False,
 ) -> None:
-    """Compare systems: scores, significance, BLEU by length, lengths, and the sentences that differ most.
+    """Compare systems: scores, significance, BLEU by length, lengths, words, and the sentences that differ most.
 
     Markdown is written to standard output, or JSON with --json.
     """
@@ -49,7 +57,8 @@ def compare_command(
     from trdec.evaluation.comparison import ComparisonOptions, compare
     from trdec.evaluation.report import comparison_markdown
     from trdec.evaluation.scores import file_name, read_references
-    from trdec.files import STANDARD, writing
+    from trdec.evaluation.word_accuracy import bleu_splitter, count_words
+    from trdec.files import STANDARD, read_lines, writing
 
     if html is not None and str(html) == STANDARD:
         raise UsageError("--html needs a file: standard output is taken by the Markdown or JSON.")
@@ -61,6 +70,7 @@ def compare_command(
         seed=seed,
         boundaries=_boundaries(buckets),
         examples=examples,
+        ter=not no_ter,
     )
     references = read_references(reference)
     outputs = [_output(system, references, file_name(reference)) for system in systems]
@@ -71,7 +81,10 @@ def compare_command(
             "To score one system by itself use: trdec evaluate"
         )
     with _spinner():
-        comparison = compare(references, outputs, options)
+        counts = None
+        if training_text is not None:
+            counts = count_words((line.text for line in read_lines(training_text)), bleu_splitter(tokenise.value))
+        comparison = compare(references, outputs, options, training_counts=counts)
     if html is not None:
         from trdec.evaluation.report import comparison_sections, page
 

@@ -35,6 +35,11 @@ TokeniseOption = Annotated[
 ]
 
 
+NoTerOption = Annotated[
+    bool, typer.Option("--no-ter", help="Leave out TER, which takes up to tens of milliseconds per sentence.")
+]
+
+
 def evaluate_command(
     hypotheses: Annotated[Path, typer.Argument(metavar="HYP", help="The translations; - is standard input.")],
     reference: Annotated[Path, typer.Option("--reference", help="The reference translations.")],
@@ -48,9 +53,10 @@ def evaluate_command(
     transforms: TransformOption = None,
     tokenise: TokeniseOption = BleuTokeniser.none,
     examples: Annotated[int, typer.Option("--examples", min=0, help="Also show the N worst translations.")] = 0,
+    no_ter: NoTerOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Score translations: BLEU and chrF++ with their signatures, lengths, and trees where these are given.
+    """Score translations: BLEU, chrF++ and TER with their signatures, lengths, and trees where these are given.
 
     --from and --transform say how reference trees are read: give what the system's own trees were made with.
     """
@@ -77,7 +83,7 @@ def evaluate_command(
     tree_scores = None
     if trees is not None:
         tree_scores = _tree_scores(trees, lines, reference, reference_trees, tree_format, transforms)
-    found = evaluate_texts(lines, references, sources, tree_scores, tokenise.value, examples)
+    found = evaluate_texts(lines, references, sources, tree_scores, tokenise.value, examples, not no_ter)
     if as_json:
         print(json.dumps(found.to_json(), ensure_ascii=False, indent=2))
     else:
@@ -131,7 +137,7 @@ def _print(found: Evaluation) -> None:
 
 def _rows(found: Evaluation) -> Iterator[tuple[str, str, str]]:
     scores = found.scores
-    for metric in (scores.bleu, scores.chrf):
+    for metric in filter(None, (scores.bleu, scores.chrf, scores.ter)):
         yield metric.name, f"{metric.score:.2f}", metric.signature
     words = f"{scores.hypothesis_words:,} words, {scores.reference_words:,} in the reference"
     yield "length ratio", f"{scores.length_ratio:.3f}", words

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +16,7 @@ from trdec.cli.options import STANDARD_STREAM, OutputOption
 from trdec.cli.translate import OutputFormat
 
 if TYPE_CHECKING:
-    from trdec.translation.scoring import Scored
+    from trdec.translation.scoring import Candidate, Scored, Scorer
 
 SCORED_TOGETHER = 200
 """Lines that are read, scored and written at a time."""
@@ -36,11 +36,14 @@ def score_command(
     ] = None,
     output: OutputOption = STANDARD_STREAM,
     output_format: Annotated[
-        OutputFormat, typer.Option("--format", help="text: the sums; json: also every action.")
+        OutputFormat, typer.Option("--format", help="text: the sums; json: also every action; or the summary as JSON.")
     ] = OutputFormat.text,
+    summary: Annotated[
+        bool, typer.Option("--summary", help="Write only how much of the loss is of which kind, over all translations.")
+    ] = False,
     threads: Annotated[int, typer.Option("--threads", min=1, help="Processor cores to use.")] = 1,
 ) -> None:
-    """Write the log-probability of each translation, and of each kind of action in it.
+    """Write the log-probability of each translation, and of each kind of action in it; or a summary.
 
     If no trees are given, the kinds that the model was trained on are built; of several, the most probable counts. A
     translation that the model cannot write has the log-probability -inf.
@@ -58,15 +61,41 @@ def score_command(
     codec, network, _ = load_model(model)
     scorer = Scorer(network, codec)
     problems: Counter[str] = Counter()
-    pairs = scorer.pairs(source, target, trees, annotation)
+    every = _noting(problems, _scored(scorer, scorer.pairs(source, target, trees, annotation)))
     with writing(output) as stream:
-        while window := list(islice(pairs, SCORED_TOGETHER)):
-            for scored in scorer.score(window):
-                stream.write(_line(scored, output_format) + "\n")
-                if scored.problem is not None:
-                    problems[scored.problem] += 1
+        lines = _summary(every, output_format) if summary else (_line(scored, output_format) for scored in every)
+        stream.writelines(f"{line}\n" for line in lines)
     for problem, count in islice(problems.items(), 20):
         print(f"{count} x {problem}", file=sys.stderr)
+
+
+def _scored(scorer: Scorer, pairs: Iterator[Candidate]) -> Iterator[Scored]:
+    while window := list(islice(pairs, SCORED_TOGETHER)):
+        yield from scorer.score(window)
+
+
+def _noting(problems: Counter[str], every: Iterable[Scored]) -> Iterator[Scored]:
+    """The same, with their problems counted."""
+    for scored in every:
+        if scored.problem is not None:
+            problems[scored.problem] += 1
+        yield scored
+
+
+def _summary(every: Iterable[Scored], output_format: OutputFormat) -> Iterator[str]:
+    """A table of the kinds of actions; or one JSON object."""
+    from trdec.translation.loss_by_kind import loss_by_kind
+
+    found = loss_by_kind(every)
+    if output_format is OutputFormat.json:
+        yield json.dumps(found.to_json(), indent=2)
+        return
+    yield f"{'':8}{'actions':>12}{'nats/action':>13}{'nats/sentence':>15}{'share':>9}"
+    for name, loss in {**found.kinds, "tree": found.tree, "words": found.words, "all": found.total}.items():
+        each = loss.nats / loss.actions if loss.actions else 0.0
+        share = f"{100 * found.share(loss):.1f}%"
+        yield f"{name:8}{loss.actions:>12,}{each:>13.4f}{found.per_sentence(loss):>15.3f}{share:>9}"
+    yield f"{found.sentences:,} of {found.sentences + found.left_out:,} translations; the tree is everything but words"
 
 
 def _line(scored: Scored, output_format: OutputFormat) -> str:

@@ -65,7 +65,7 @@ class FilterConfiguration(_Configuration):
 
 
 class BatchConfiguration(_Configuration):
-    """How large a batch is."""
+    """How large a batch is, and how its words are split."""
 
     batch_type: Literal["actions", "sentences"] = Field(
         default="actions",
@@ -76,6 +76,13 @@ class BatchConfiguration(_Configuration):
         ge=1,
         description="The maximum size of a batch; a longer example makes a batch alone. "
         "The paper's or-en system was trained with about 800 actions.",
+    )
+    subword_dropout: float = Field(
+        default=0.0,
+        ge=0,
+        lt=1,
+        description="In training, each piece of several characters is unavailable with this probability where a word "
+        "is split, so that words are split differently in each epoch. Dev and translation are not affected.",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -81,13 +81,21 @@ NOISE = 0.05
 """Lengths are changed by up to this share before sorting, so that each epoch groups examples differently."""
 
 
+Change = Callable[[Example, int, int], Example]
+"""From an example, its number and the epoch to the example as it is trained on in that epoch."""
+
+
 class Batcher:
     """The batches of a prepared corpus: different in each epoch, but the same on every machine for a seed."""
 
-    def __init__(self, prepared: Prepared, configuration: BatchConfiguration, seed: int) -> None:
+    def __init__(
+        self, prepared: Prepared, configuration: BatchConfiguration, seed: int, change: Change | None = None
+    ) -> None:
+        """Batches of the examples as they are, or as `change` makes them anew in each epoch."""
         self._prepared = prepared
         self._configuration = configuration
         self._seed = seed
+        self._change = change
 
     def plan(self, epoch: int) -> list[NDArray[np.int64]]:
         """The example numbers of each batch: every example once, longest first in a batch, batches in random order."""
@@ -104,9 +112,12 @@ class Batcher:
         shuffled = np.argsort(random.uniform(len(batches)), kind="stable")
         return [_longest_first(batches[number], steps) for number in shuffled]
 
-    def batch(self, numbers: Sequence[int] | NDArray[np.int64]) -> Batch:
-        """The tensors of these examples."""
-        return collate([self._prepared[int(number)] for number in numbers])
+    def batch(self, numbers: Sequence[int] | NDArray[np.int64], epoch: int) -> Batch:
+        """The tensors of these examples as they are in this epoch."""
+        examples = [(self._prepared[int(number)], int(number)) for number in numbers]
+        if self._change is None:
+            return collate([example for example, _ in examples])
+        return collate([self._change(example, number, epoch) for example, number in examples])
 
 
 def collate(examples: Sequence[Example]) -> Batch:

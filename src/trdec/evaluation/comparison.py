@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import fmean, pstdev, stdev
+from statistics import fmean, stdev
 from typing import Any
 
 from trdec.errors import UsageError
+from trdec.evaluation.lengths import LengthCounts, LengthDifferences, count_lengths, length_differences
 from trdec.evaluation.scores import Output, Scores, bleu_metric, check_aligned, score_texts, sentence_scores
 from trdec.evaluation.significance import SEED, PairedTests, Significance, pair_seeds
+from trdec.evaluation.ter import ter_metric
 from trdec.evaluation.trees import TreeScores, score_trees
+from trdec.evaluation.word_accuracy import FREQUENCY_GROUPS, WordAccuracy, bleu_splitter, word_accuracy
 from trdec.files import split_words
 from trdec.trees.tree import Nonterminal
 
@@ -36,6 +38,8 @@ class ComparisonOptions:
     boundaries: tuple[int, ...] = BOUNDARIES
     examples: int = 10
     """How many sentences to show on which the systems differ most."""
+    ter: bool = True
+    """Whether TER is computed, which takes longer than everything else: up to tens of milliseconds per sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +54,17 @@ class SystemRow:
     difference: float
     """Mean BLEU minus that of the first system: 0 for the first itself."""
     paired: Significance | None
-    """Tests against the first system; None for the first itself, or if they were not asked for."""
+    """Tests of BLEU against the first system; None for the first itself, or if they were not asked for."""
+    paired_ter: Significance | None
+    """The same of TER."""
     buckets: PerBucket
     """BLEU for each bucket, mean over the seeds."""
     gains: PerBucket
     """The same minus that of the first system: 0 for the first itself."""
     histogram: LengthDifferences
+    lengths: LengthCounts
+    words: WordAccuracy | None
+    """How well it writes rare and frequent words, if the training text is known."""
     trees: TreeScores | None
     """Figures over the trees of all its outputs, if these have trees."""
 
@@ -80,6 +89,20 @@ class SystemRow:
         return _std([scores.chrf.score for scores in self.scores])
 
     @property
+    def ter_mean(self) -> float | None:
+        """Mean TER over the seeds; None if it was not computed."""
+        found = self._ter()
+        return fmean(found) if found else None
+
+    @property
+    def ter_std(self) -> float | None:
+        """The sample standard deviation of TER; None for one seed, or if it was not computed."""
+        return _std(self._ter())
+
+    def _ter(self) -> list[float]:
+        return [scores.ter.score for scores in self.scores if scores.ter is not None]
+
+    @property
     def length_ratio(self) -> float:
         """Mean length ratio over the seeds."""
         return fmean(scores.length_ratio for scores in self.scores)
@@ -92,12 +115,16 @@ class SystemRow:
             "outputs": [{"name": name, **scores.to_json()} for name, scores in outputs],
             "bleu": {"mean": self.mean, "std": self.std},
             "chrf": {"mean": self.chrf_mean, "std": self.chrf_std},
+            "ter": None if self.ter_mean is None else {"mean": self.ter_mean, "std": self.ter_std},
             "length_ratio": self.length_ratio,
             "difference": self.difference,
             "paired": self.paired.to_json() if self.paired else None,
+            "paired_ter": self.paired_ter.to_json() if self.paired_ter else None,
             "buckets": list(self.buckets),
             "gains": list(self.gains),
             "length_differences": self.histogram.to_json(),
+            "lengths": self.lengths.to_json(),
+            "words": self.words.to_json() if self.words else None,
             "trees": self.trees.to_json() if self.trees else None,
         }
 
@@ -123,6 +150,7 @@ class Comparison:
             if options.significance
             else None,
             "buckets": [bucket.to_json() for bucket in self.buckets],
+            "frequencies": [group.to_json() for group in FREQUENCY_GROUPS] if self.systems[0].words else None,
             "systems": [row.to_json() for row in self.systems],
             "different": [difference.to_json() for difference in self.different],
         }
@@ -133,10 +161,11 @@ def compare(
     outputs: Sequence[Output],
     options: ComparisonOptions = ComparisonOptions(),  # noqa: B008  (frozen)
     reference_trees: Sequence[Nonterminal | None] | None = None,
+    training_counts: Mapping[str, int] | None = None,
 ) -> Comparison:
     """The systems of the outputs, compared; outputs of the same system are its seeds.
 
-    A single system has only its scores, buckets and lengths.
+    A single system has no gains and no tests. `training_counts` says how often each word occurs in the training text.
     """
     by_system: dict[str, list[Output]] = {}
     for output in outputs:
@@ -146,15 +175,21 @@ def compare(
         raise UsageError("expected the outputs of at least one system, found none.")
     buckets = length_buckets(references, options.boundaries)
     first = next(iter(by_system.values()))
-    tests = PairedTests(references, options.tokenise, options.samples, options.trials, options.seed)
+    numbers = (options.samples, options.trials, options.seed)
+    tests = PairedTests(bleu_metric(options.tokenise, references), *numbers)
+    ter_tests = PairedTests(ter_metric(references), *numbers) if options.ter else None
+    split = bleu_splitter(options.tokenise)
     systems: list[SystemRow] = []
     for name, seeds in by_system.items():
-        scores = tuple(score_texts(seed.lines, references, options.tokenise) for seed in seeds)
-        bleu = _means([bucket_bleu(seed.lines, references, buckets, options.tokenise) for seed in seeds])
+        lines = [seed.lines for seed in seeds]
+        scores = tuple(score_texts(each, references, options.tokenise, options.ter) for each in lines)
+        bleu = _means([bucket_bleu(each, references, buckets, options.tokenise) for each in lines])
         base = systems[0] if systems else None
-        paired = None
+        paired = paired_ter = None
         if base is not None and options.significance:
-            paired = Significance(tuple(tests.test(*pair) for pair in pair_seeds(first, seeds)))
+            pairs = pair_seeds(first, seeds)
+            paired = tests.test_pairs(pairs)
+            paired_ter = ter_tests.test_pairs(pairs) if ter_tests else None
         systems.append(
             SystemRow(
                 name=name,
@@ -162,9 +197,12 @@ def compare(
                 scores=scores,
                 difference=fmean(score.bleu.score for score in scores) - base.mean if base else 0.0,
                 paired=paired,
+                paired_ter=paired_ter,
                 buckets=bleu,
                 gains=_less(bleu, base.buckets if base else bleu),
-                histogram=length_differences([seed.lines for seed in seeds], references),
+                histogram=length_differences(lines, references),
+                lengths=count_lengths(lines, references),
+                words=None if training_counts is None else word_accuracy(lines, references, training_counts, split),
                 trees=_tree_scores(seeds, reference_trees),
             )
         )
@@ -224,54 +262,6 @@ def bucket_bleu(
         else None
         for bucket in buckets
     )
-
-
-@dataclass(frozen=True, slots=True)
-class LengthDifferences:
-    """How many sentences have how many words more (or fewer, below 0) than their references."""
-
-    counts: Mapping[int, int]
-
-    @property
-    def sentences(self) -> int:
-        """How many sentences were counted; those of several seeds count several times."""
-        return sum(self.counts.values())
-
-    @property
-    def mean(self) -> float:
-        """The mean difference."""
-        return fmean(self._differences())
-
-    @property
-    def std(self) -> float:
-        """The standard deviation of the differences: how spread out they are."""
-        return pstdev(self._differences())
-
-    def share(self, low: int | None, high: int | None) -> float:
-        """The share of sentences whose difference is from low to high, both included; None is no limit."""
-        inside = (
-            count
-            for difference, count in self.counts.items()
-            if (low is None or difference >= low) and (high is None or difference <= high)
-        )
-        return sum(inside) / self.sentences
-
-    def _differences(self) -> list[int]:
-        return [difference for difference, count in self.counts.items() for _ in range(count)]
-
-    def to_json(self) -> dict[str, Any]:
-        """The histogram as JSON has it."""
-        counts = {str(difference): count for difference, count in self.counts.items()}
-        return {"mean": self.mean, "std": self.std, "counts": counts}
-
-
-def length_differences(outputs: Iterable[Sequence[str]], references: Sequence[str]) -> LengthDifferences:
-    """The histogram over all outputs of a system."""
-    expected = [len(split_words(reference)) for reference in references]
-    counts = Counter(
-        len(split_words(line)) - length for lines in outputs for line, length in zip(lines, expected, strict=True)
-    )
-    return LengthDifferences(dict(sorted(counts.items())))
 
 
 @dataclass(frozen=True, slots=True)

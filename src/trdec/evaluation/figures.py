@@ -1,18 +1,23 @@
-"""The paper's two figures on length, as SVG pictures in the colour of the surrounding text."""
+"""The figures of a comparison, the paper's two among them, as SVG pictures in the colour of the surrounding text."""
 
 from __future__ import annotations
 
 import io
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from trdec.evaluation.comparison import Comparison
+from trdec.evaluation.word_accuracy import FREQUENCY_GROUPS
 
 WIDEST = 15
 """Differences of length beyond this share a point."""
+
+LONGEST = 80
+"""So do sentences of this many words or more."""
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart, without black and yellow, which vanish on
 # dark or light paper. Markers and dashes differ too, for print without colour.
@@ -84,9 +89,54 @@ def length_difference_figure(comparison: Comparison) -> str:
     return save_figure("lengths", "Distribution of the difference of length from the reference", draw)
 
 
+def output_length_figure(comparison: Comparison) -> str:
+    """The share of translations, and of references, that have each number of words."""
+
+    def draw(axes: Any) -> None:
+        references = comparison.systems[0].lengths.references
+        every = [references, *(row.lengths.outputs for row in comparison.systems)]
+        reach = max(length for counts in every for length in counts)
+        longest = min(LONGEST, reach)
+        positions = range(longest + 1)
+        axes.plot(positions, _shares(references, longest), label="reference", color=_INK, linewidth=1.2)
+        for style, row in zip(styles(0), comparison.systems, strict=False):
+            shares = _shares(row.lengths.outputs, longest)
+            axes.plot(positions, shares, label=_plain(row.name), **{**style, "linewidth": 1.2, "markersize": 3})
+        axes.set_ylim(bottom=0)
+        last = f" (the last point: {longest} or more)" if reach > longest else ""
+        axes.set(xlabel=f"words{last}", ylabel="% of sentences")
+
+    return save_figure("words", "Lengths of the translations and of the references", draw)
+
+
+def _shares(counts: Mapping[int, int], longest: int) -> list[float]:
+    """The percentage of each length; longer ones count as the longest."""
+    grouped = Counter[int]()
+    for length, count in counts.items():
+        grouped[min(length, longest)] += count
+    return [100 * grouped[length] / grouped.total() for length in range(longest + 1)]
+
+
+def word_accuracy_figure(comparison: Comparison) -> str:
+    """F1 of words by how often the training text has them."""
+
+    def draw(axes: Any) -> None:
+        for style, row in zip(styles(0), comparison.systems, strict=False):
+            groups = row.words.groups if row.words else ()
+            shown = [100 * words.f1 if words.found or words.expected else math.nan for words in groups]
+            axes.plot(range(len(shown)), shown, label=_plain(row.name), **style)
+        axes.set_xticks(range(len(FREQUENCY_GROUPS)), [group.label for group in FREQUENCY_GROUPS])
+        axes.set_ylim(bottom=0)
+        axes.set(xlabel="occurrences of the word in the training text", ylabel="F1 of words, %")
+
+    return save_figure("accuracy", "F1 of words by their frequency in the training text", draw)
+
+
 FIGURES: dict[str, Callable[[Comparison], str]] = {
     "gain-by-length": gain_by_length,
     "length-differences": length_difference_figure,
+    "output-lengths": output_length_figure,
+    "word-accuracy": word_accuracy_figure,
 }
 """The figures of a comparison by name."""
 

@@ -15,11 +15,14 @@ from trdec.evaluation.figures import FIGURES
 from trdec.evaluation.tables import (
     Table,
     buckets_table,
+    length_agreement_table,
     lengths_table,
     pairs_table,
     scores_table,
     signatures,
+    ter_table,
     trees_table,
+    word_accuracy_table,
 )
 from trdec.files import split_words
 
@@ -38,6 +41,7 @@ def contents(comparison: Comparison) -> Iterator[Content]:
     """The tables of this comparison."""
     candidates: tuple[tuple[str, str, Callable[[Comparison], Table | None], str | None], ...] = (
         ("Scores", "scores", scores_table, None),
+        ("Significance of TER", "ter", ter_table, None),
         (
             "BLEU by length of the reference",
             "gain",
@@ -45,6 +49,8 @@ def contents(comparison: Comparison) -> Iterator[Content]:
             "gain-by-length" if len(comparison.systems) > 1 else None,
         ),
         ("Length of the translation", "lengths", lengths_table, "length-differences"),
+        ("Agreement with the reference's length", "length-agreement", length_agreement_table, "output-lengths"),
+        ("Words by frequency in the training text", "words", word_accuracy_table, "word-accuracy"),
         ("Pairs of seeds", "pairs", pairs_table, None),
         ("Trees of the translations", "trees", trees_table, None),
     )

@@ -11,6 +11,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from trdec.errors import TextFormatError, UsageError
+from trdec.evaluation.ter import ter_metric
 from trdec.evaluation.trees import TreeScores
 from trdec.files import STANDARD, Line, read_lines, split_words
 from trdec.trees import brackets, treebank
@@ -40,6 +41,8 @@ class Scores:
 
     bleu: Metric
     chrf: Metric
+    ter: Metric | None
+    """None if it was not asked for."""
     length_ratio: float
     sentences: int
     hypothesis_words: int
@@ -50,6 +53,7 @@ class Scores:
         return {
             "bleu": self.bleu.to_json(),
             "chrf": self.chrf.to_json(),
+            "ter": self.ter.to_json() if self.ter else None,
             "length_ratio": self.length_ratio,
             "sentences": self.sentences,
             "hypothesis_words": self.hypothesis_words,
@@ -57,8 +61,10 @@ class Scores:
         }
 
 
-def score_texts(hypotheses: Sequence[str], references: Sequence[str], tokenise: str = "none") -> Scores:
-    """Corpus BLEU, corpus chrF++ and the length ratio; a hypothesis may be empty."""
+def score_texts(
+    hypotheses: Sequence[str], references: Sequence[str], tokenise: str = "none", with_ter: bool = True
+) -> Scores:
+    """Corpus BLEU, chrF++, TER and the length ratio; a hypothesis may be empty."""
     if len(hypotheses) != len(references):
         raise TextFormatError(
             f"expected a hypothesis for each reference, found {len(hypotheses)} hypotheses and "
@@ -75,11 +81,18 @@ def score_texts(hypotheses: Sequence[str], references: Sequence[str], tokenise: 
     return Scores(
         bleu=Metric("BLEU", bleu_score.score, str(bleu.get_signature())),
         chrf=Metric("chrF++", chrf_score.score, str(chrf.get_signature())),
+        ter=_ter(hypotheses, references) if with_ter else None,
         length_ratio=bleu_score.sys_len / bleu_score.ref_len,
         sentences=len(references),
         hypothesis_words=bleu_score.sys_len,
         reference_words=bleu_score.ref_len,
     )
+
+
+def _ter(hypotheses: Sequence[str], references: Sequence[str]) -> Metric:
+    ter = ter_metric()
+    score = ter.corpus_score(list(hypotheses), [list(references)]).score
+    return Metric("TER", score, str(ter.get_signature()))
 
 
 def bleu_metric(tokenise: str, references: Sequence[str] | None = None) -> BLEU:
@@ -222,6 +235,7 @@ def evaluate_texts(
     trees: TreeScores | None = None,
     tokenise: str = "none",
     examples: int = 0,
+    with_ter: bool = True,
 ) -> Evaluation:
     """Scores of the hypotheses, and the worst translations, as many as `examples`."""
     words = ratio = None
@@ -229,7 +243,7 @@ def evaluate_texts(
         words = _count(sources)
         ratio = _count(hypotheses) / words if words else None
     return Evaluation(
-        scores=score_texts(hypotheses, references, tokenise),
+        scores=score_texts(hypotheses, references, tokenise, with_ter),
         source_words=words,
         source_ratio=ratio,
         trees=trees,

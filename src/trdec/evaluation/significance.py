@@ -1,4 +1,4 @@
-"""Whether a difference in BLEU may be chance: sacreBLEU's paired bootstrap and approximate randomisation."""
+"""Whether a difference of scores may be chance: sacreBLEU's paired bootstrap and approximate randomisation."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.base import Metric as SacrebleuMetric
 from sacrebleu.significance import PairedTest, Result
 
 from trdec.errors import UsageError
-from trdec.evaluation.scores import Output, bleu_metric
+from trdec.evaluation.scores import Output
 
 LEVELS = ((0.001, "‡"), (0.05, "†"))
 """The paper's levels, and the marks that stand for its ** and *."""
@@ -21,7 +21,6 @@ SEED = 12345
 """sacreBLEU's own default, so that its command line gives the same p-values."""
 
 _VARIABLE = "SACREBLEU_SEED"
-_BLEU = "BLEU"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,7 @@ class Paired:
     baseline: str
     system: str
     difference: float
-    """BLEU of the system minus BLEU of the baseline."""
+    """The score of the system minus that of the baseline."""
     p_bootstrap: float
     p_randomisation: float
     differing: int
@@ -93,20 +92,13 @@ class Significance:
 
 
 class PairedTests:
-    """Paired tests against one set of references; the same seed gives the same p-values."""
+    """Paired tests of one metric, which holds its references; the same seed gives the same p-values."""
 
-    def __init__(
-        self,
-        references: Sequence[str],
-        tokenise: str = "none",
-        samples: int = 1000,
-        trials: int = 10_000,
-        seed: int = SEED,
-    ) -> None:
+    def __init__(self, metric: SacrebleuMetric, samples: int = 1000, trials: int = 10_000, seed: int = SEED) -> None:
         for name, number in (("samples", samples), ("trials", trials), ("seed", seed)):
             if number < 1:  # sacreBLEU takes 0 samples for its default, and a seed of 0 for no seed at all
                 raise UsageError(f"expected at least 1 for the {name} of a paired test, found {number}.")
-        self._bleu = bleu_metric(tokenise, references)
+        self._metric = metric
         self._samples, self._trials, self._seed = samples, trials, seed
 
     def test(self, baseline: Output, system: Output) -> Paired:
@@ -132,16 +124,20 @@ class PairedTests:
             signature_randomisation=randomisation_signature,
         )
 
+    def test_pairs(self, pairs: Sequence[tuple[Output, Output]]) -> Significance:
+        """Both tests of each pair: a baseline and a system."""
+        return Significance(tuple(self.test(*pair) for pair in pairs))
+
     def _run(self, kind: str, number: int, baseline: Output, system: Output) -> tuple[Result, Result, str]:
         """sacreBLEU's results for the baseline and the system, and the signature of the test."""
         named: list[tuple[str, Sequence[str]]] = [("baseline", list(baseline.lines)), ("system", list(system.lines))]
-        metrics: dict[str, BLEU] = {_BLEU: self._bleu}
         with _seeded(self._seed):
-            signatures, results = PairedTest(named, metrics, None, kind, number)()
-        first, second = results[_BLEU]
+            signatures, results = PairedTest(named, {"": self._metric}, None, kind, number)()
+        ((name, signature),) = signatures.items()  # sacreBLEU names the metric itself
+        first, second = results[name]
         assert isinstance(first, Result)
         assert isinstance(second, Result)
-        return first, second, str(signatures[_BLEU])
+        return first, second, str(signature)
 
 
 def pair_seeds(baseline: Sequence[Output], system: Sequence[Output]) -> list[tuple[Output, Output]]:

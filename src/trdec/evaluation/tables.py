@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from trdec.evaluation.comparison import Comparison, SystemRow
-from trdec.evaluation.significance import LEVELS
+from trdec.evaluation.significance import LEVELS, Significance
+from trdec.evaluation.trees import Agreement
+from trdec.evaluation.word_accuracy import FREQUENCY_GROUPS
 
 EMPTY_CELL = "-"
 """In place of a missing figure, such as the deviation of one seed."""
@@ -35,25 +37,32 @@ class Table:
 
 
 def scores_table(comparison: Comparison) -> Table:
-    """The paper's table of results: BLEU with deviation and mark, chrF++, length ratio, tests."""
+    """The paper's table of results: BLEU with deviation and mark, chrF++, TER, length ratio, tests."""
     systems, tested = comparison.systems, comparison.options.significance
-    header = ("system", "seeds", "BLEU", "chrF++", "length ratio", "gain", "p bootstrap", "p randomisation")
-    rows = tuple(tuple(_scores_row(row, row is systems[0])) for row in systems)
+    header = ("system", "seeds", "BLEU", "chrF++", "TER", "length ratio", "gain", "p bootstrap", "p randomisation")
+    rows = [tuple(_scores_row(row, row is systems[0])) for row in systems]
     means = [row.mean for row in systems]
     best = frozenset((number, 2) for number, mean in enumerate(means) if mean == max(means))
-    width = len(header) if tested else len(header) - 2
-    return Table(header[:width], tuple(row[:width] for row in rows), tuple(_scores_notes(comparison)), best)
+    left_out = {*(() if comparison.options.ter else ("TER",)), *(() if tested else ("p bootstrap", "p randomisation"))}
+    kept = [column for column, name in enumerate(header) if name not in left_out]
+    shown, *cells = (tuple(row[column] for column in kept) for row in (header, *rows))
+    return Table(shown, tuple(cells), tuple(_scores_notes(comparison)), best)
 
 
 def _scores_row(row: SystemRow, is_first: bool) -> Iterator[str]:
     yield row.name
     yield str(len(row.scores))
-    yield with_deviation(row.mean, row.std) + (row.paired.mark if row.paired else "")
+    yield with_deviation(row.mean, row.std) + _mark(row.paired)
     yield with_deviation(row.chrf_mean, row.chrf_std)
+    yield EMPTY_CELL if row.ter_mean is None else with_deviation(row.ter_mean, row.ter_std) + _mark(row.paired_ter)
     yield f"{row.length_ratio:.3f}"
     yield EMPTY_CELL if is_first else f"{row.difference:+.2f}"
     yield f"{row.paired.p_bootstrap:.4f}" if row.paired else EMPTY_CELL
     yield f"{row.paired.p_randomisation:.4f}" if row.paired else EMPTY_CELL
+
+
+def _mark(paired: Significance | None) -> str:
+    return paired.mark if paired else ""
 
 
 def _scores_notes(comparison: Comparison) -> Iterator[str]:
@@ -62,6 +71,8 @@ def _scores_notes(comparison: Comparison) -> Iterator[str]:
     several = any(len(row.scores) > 1 for row in comparison.systems)
     if several:
         yield "Means over seeds ± sample standard deviations."
+    if options.ter:
+        yield "TER counts edits per 100 words of the reference: lower is better. The gain and the p-values are BLEU's."
     if options.significance:
         marks = ", ".join(f"{mark} p < {level:g}" for level, mark in reversed(LEVELS))
         yield (
@@ -72,6 +83,27 @@ def _scores_notes(comparison: Comparison) -> Iterator[str]:
             yield "Seeds are tested pair by pair: p is the largest over the pairs, and a mark needs all of them."
     else:
         yield f"The gain is over {first}; significance was not tested."
+
+
+def ter_table(comparison: Comparison) -> Table | None:
+    """The tests of TER; None if there are none."""
+    first = comparison.systems[0]
+    tested = [(row.name, row.ter_mean, row.paired_ter) for row in comparison.systems]
+    header = ("system", "TER", "difference", "p bootstrap", "p randomisation")
+    rows = tuple(
+        (
+            name,
+            f"{mean:.2f}{paired.mark}",
+            f"{mean - first.ter_mean:+.2f}",
+            f"{paired.p_bootstrap:.4f}",
+            f"{paired.p_randomisation:.4f}",
+        )
+        for name, mean, paired in tested
+        if mean is not None and first.ter_mean is not None and paired is not None
+    )
+    if not rows:
+        return None
+    return Table(header, rows, (f"The difference is from {first.name}; below 0 is better. Tests are those of BLEU.",))
 
 
 def buckets_table(comparison: Comparison) -> Table:
@@ -114,6 +146,68 @@ def _group(low: int | None, high: int | None) -> str:
     if low is None:
         return f"≤ {high}"
     return f"≥ {low}" if high is None else f"{low} to {high}"
+
+
+def length_agreement_table(comparison: Comparison) -> Table:
+    """How often translations have the reference's length, how far they are from it, and which length they overuse."""
+    header = ("system", "exact length", "mean distance", "ratio", "most overused length", "translations", "references")
+    rows = tuple(
+        (
+            row.name,
+            f"{100 * row.histogram.share(0, 0):.1f}%",
+            f"{row.histogram.mean_absolute:.2f}",
+            f"{row.lengths.ratio:.3f}",
+            *_overused(row),
+        )
+        for row in comparison.systems
+    )
+    notes = (
+        "Exact length: translations with exactly as many words as the reference. Distance: words more or fewer.",
+        "The most overused length is the one that most exceeds its number of references.",
+    )
+    return Table(header, rows, notes)
+
+
+def _overused(row: SystemRow) -> tuple[str, str, str]:
+    found, every = row.lengths.overused, f"{row.lengths.sentences:,}"
+    if found is None:
+        return EMPTY_CELL, EMPTY_CELL, EMPTY_CELL
+    return f"{found.length} words", f"{found.outputs:,} of {every}", f"{found.references:,} of {every}"
+
+
+def word_accuracy_table(comparison: Comparison) -> Table | None:
+    """F1, precision and recall of words by their frequency in the training text; None if that is unknown."""
+    first = comparison.systems[0]
+    if first.words is None:
+        return None
+    seeds = len(first.scores)
+    shown = [number for number in range(len(FREQUENCY_GROUPS)) if _occurs(comparison, number)]
+    header = ("system", *(FREQUENCY_GROUPS[number].label for number in shown), "all words")
+    expected = [*(first.words.groups[number].expected for number in shown), first.words.total.expected]
+    counts = ("words in the reference", *(f"{count // seeds:,}" for count in expected))
+    rows = [
+        (row.name, *(_accuracy(agreement) for agreement in (*(row.words.groups[n] for n in shown), row.words.total)))
+        for row in comparison.systems
+        if row.words is not None
+    ]
+    note = (
+        "F1 of words by how often they occur in the training text, in brackets precision and recall. A word matches "
+        "if the reference of its sentence has it, at most as often as there."
+    )
+    return Table(header, (counts, *rows), (note,))
+
+
+def _occurs(comparison: Comparison, group: int) -> bool:
+    agreements = [row.words.groups[group] for row in comparison.systems if row.words is not None]
+    return any(agreement.found or agreement.expected for agreement in agreements)
+
+
+def _accuracy(words: Agreement) -> str:
+    if not words.found and not words.expected:
+        return EMPTY_CELL
+    precision = f"{100 * words.precision:.1f}" if words.found else EMPTY_CELL
+    recall = f"{100 * words.recall:.1f}" if words.expected else EMPTY_CELL
+    return f"{100 * words.f1:.1f} ({precision}, {recall})"
 
 
 def pairs_table(comparison: Comparison) -> Table | None:
@@ -162,12 +256,14 @@ def trees_table(comparison: Comparison) -> Table | None:
 def signatures(comparison: Comparison) -> list[tuple[str, str]]:
     """What was computed, and its sacreBLEU signature."""
     scores = comparison.systems[0].scores[0]
-    found = [(metric.name, metric.signature) for metric in (scores.bleu, scores.chrf)]
-    tested = [row.paired for row in comparison.systems if row.paired]
-    if tested:
-        pair = tested[0].pairs[0]
-        found.append(("paired bootstrap", pair.signature_bootstrap))
-        found.append(("approximate randomisation", pair.signature_randomisation))
+    found = [(metric.name, metric.signature) for metric in (scores.bleu, scores.chrf, scores.ter) if metric]
+    paired = [(row.paired, row.paired_ter) for row in comparison.systems if row.paired]
+    if paired:
+        for of, tested in zip(("", " of TER"), paired[0], strict=True):
+            if tested:
+                pair = tested.pairs[0]
+                found.append((f"paired bootstrap{of}", pair.signature_bootstrap))
+                found.append((f"approximate randomisation{of}", pair.signature_randomisation))
     return found
 
 

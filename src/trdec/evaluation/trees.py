@@ -17,7 +17,7 @@ Bracket = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Brackets of two treebanks over the same words, counted over all sentences."""
+    """What was found beside what was expected (brackets, or words), counted over all sentences."""
 
     matched: int
     found: int
@@ -25,17 +25,17 @@ class Agreement:
 
     @property
     def precision(self) -> float:
-        """The share of the brackets found that were expected; 1 if none was found."""
+        """The share of what was found that was expected; 1 if nothing was found."""
         return self.matched / self.found if self.found else 1.0
 
     @property
     def recall(self) -> float:
-        """The share of the brackets expected that were found; 1 if none was expected."""
+        """The share of what was expected that was found; 1 if nothing was expected."""
         return self.matched / self.expected if self.expected else 1.0
 
     @property
     def f1(self) -> float:
-        """F1 = 2 matched / (found + expected); two treebanks without brackets agree."""
+        """F1 = 2 matched / (found + expected); 1 if there is nothing on either side."""
         both = self.found + self.expected
         return 2 * self.matched / both if both else 1.0
 

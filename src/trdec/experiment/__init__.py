@@ -3,6 +3,6 @@
 EXPERIMENT/
     experiment.yaml      every key with its value
     toy/                 the toy corpus, if the experiment makes one
-    runs/SYSTEM-SEED/    model/, translations.txt, trees.txt, logs, and a record of each finished stage
+    runs/SYSTEM-SEED/    model/, translations.txt, trees.txt, loss.json, logs, and a record of each finished stage
     report.md, report.html, report.json, figures/
 """

@@ -228,10 +228,11 @@ changes: {batches.batch_type: sentences, batches.batch_size: 32}
   `configs/experiments` do, without `training.early_stopping`, and every system sees the same number of sentence pairs.
   `trdec-binary` has each pair twice among its examples, once a tree version; the budget is in updates, so it sees as
   many pairs as the others and each tree half as often. The report says what each system was given.
-* **The report** (`report.md`, `report.html`, `report.json` in the output): BLEU and chrF++ with deviations over seeds
-  and significance against the first system, gains by length and the histogram of lengths (the paper's figures 4 and
-  5), training curves, size and speed, sample translations with their trees, and every command and version. How scores
-  are made is told in [evaluation](evaluation.md).
+* **The report** (`report.md`, `report.html`, `report.json` in the output): BLEU, chrF++ and TER with deviations over
+  seeds and significance against the first system, gains by length and the histogram of lengths (the paper's figures 4
+  and 5), how often systems write each length, the accuracy of rare and frequent words, training curves, how much of the
+  loss on dev is tree and how much is words, size and speed, sample translations with their trees, and every command
+  and version. How scores are made is told in [evaluation](evaluation.md).
 
 This page is generated: `python -m trdec.experiment.configuration > docs/experiments.md`.
 """

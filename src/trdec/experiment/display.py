@@ -18,7 +18,7 @@ from trdec.experiment.plan import Plan, Run, Stage
 from trdec.experiment.run import ExperimentProgress, Failure, progress
 from trdec.files import read_lines
 
-DOING: dict[Stage, str] = {"train": "training", "translate": "translating"}
+DOING: dict[Stage, str] = {"train": "training", "translate": "translating", "score": "scoring"}
 
 
 class PlainExperimentDisplay:
@@ -74,7 +74,7 @@ class LiveExperimentDisplay:
 
     def skipped(self, run: Run, stage: Stage) -> None:
         """Note that the stage was done before."""
-        self._note(run, "finished before" if stage == "translate" else "trained before")
+        self._note(run, "trained before" if stage == "train" else "finished before")
 
     def started(self, run: Run, stage: Stage) -> None:
         """Follow the stage from now on."""
@@ -115,6 +115,9 @@ class LiveExperimentDisplay:
 
 def _outcome(stage: Stage, record: dict[str, Any]) -> str:
     """How a stage went, in a few words."""
+    if stage == "score":
+        total, tree = record["total"], record["tree"]
+        return f"{total['nats_per_sentence']:.1f} nats per dev sentence, {100 * tree['share']:.0f}% for the tree"
     duration = timedelta(seconds=round(record["seconds"]))
     if stage == "train":
         return f"trained in {duration}, dev perplexity {record['dev_perplexity']['all']:.2f}"

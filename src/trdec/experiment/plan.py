@@ -25,8 +25,7 @@ from trdec.systems import ANNOTATIONS, system_or_keys
 from trdec.training.observers import JsonLines
 from trdec.trees import brackets, treebank
 
-Stage = Literal["train", "translate"]
-STAGES: tuple[Stage, ...] = ("train", "translate")
+Stage = Literal["train", "translate", "score"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Run:
     training: Configuration
     decoding: DecodingConfiguration
     commands: dict[Stage, tuple[str, ...]]
-    """The arguments of `trdec` for each stage."""
+    """The arguments of `trdec` for each stage, in their order."""
 
     @property
     def name(self) -> str:
@@ -54,7 +53,8 @@ class Run:
 
     def result(self, stage: Stage) -> Path:
         """The file that a finished stage leaves behind."""
-        return self.directory / "model" / "model.safetensors" if stage == "train" else self.translations
+        weights = self.directory / "model" / "model.safetensors"
+        return {"train": weights, "translate": self.translations, "score": self.loss}[stage]
 
     @property
     def translations(self) -> Path:
@@ -66,11 +66,16 @@ class Run:
         """Their trees, one per line."""
         return self.directory / "trees.txt"
 
+    @property
+    def loss(self) -> Path:
+        """How much of the loss on dev is tree and how much is words, as JSON."""
+        return self.directory / "loss.json"
+
     def depends_on(self, stage: Stage) -> dict[str, Any]:
         """The settings, besides the data, on which the result of a stage depends."""
         if stage == "train":
             return {"training": self.training.model_dump(mode="json", exclude={"output", "folder"})}
-        return {"decoding": self.decoding.model_dump(mode="json")}
+        return {"decoding": self.decoding.model_dump(mode="json")} if stage == "translate" else {}
 
 
 @dataclass(frozen=True)
@@ -162,13 +167,28 @@ def _run(experiment: ExperimentConfiguration, row: RowConfiguration, seed: int, 
             trees=directory / "trees.txt",
         ),
     }
+    dev = training.located_data.dev
+    parses = [getattr(dev, kind) for kind in dict.fromkeys(training.system.trees) if kind in ANNOTATIONS]
+    if len(parses) < 2:  # `trdec score` takes the parses of one kind
+        commands["score"] = _command(
+            "score",
+            directory / "model",
+            summary=True,
+            source=dev.source,
+            target=dev.target,
+            **({"annotation": parses[0]} if parses else {}),
+            format="json",
+            output=directory / "loss.json",
+        )
     return Run(row.name, seed, directory, training, decoding, commands)
 
 
 def _command(verb: str, *arguments: object, **options: object) -> tuple[str, ...]:
     """The arguments of `trdec` for a verb, with the options that the command line derives from these names."""
-    flags = ((f"--{name.replace('_', '-')}", str(value)) for name, value in options.items())
-    return (verb, *map(str, arguments), *(word for flag in flags for word in flag))
+    words = [verb, *map(str, arguments)]
+    for name, value in options.items():
+        words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    return tuple(words)
 
 
 TRIAL_LINES, TRIAL_UPDATES, TRIAL_SENTENCES = 400, 6, 20

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from html import escape
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from trdec.evaluation.comparison import Comparison
@@ -19,6 +20,7 @@ from trdec.experiment.plan import Plan
 from trdec.experiment.results import Results, Sample, collect, samples, training_curves
 from trdec.files import writing
 from trdec.systems import system_name
+from trdec.targets.actions import KINDS
 from trdec.trees.drawing import draw, tree_svg
 
 SAMPLES = "Translations and their trees"
@@ -70,6 +72,7 @@ def report_json(results: Results, failures: Mapping[str, str], command: str) -> 
                 "commands": {stage: f"trdec {' '.join(words)}" for stage, words in result.run.commands.items()},
                 "training": {key: value for key, value in result.training.items() if key != "depends_on"},
                 "translating": {key: value for key, value in result.translating.items() if key != "depends_on"},
+                "loss": result.loss and {key: value for key, value in result.loss.items() if key != "depends_on"},
             }
             for result in results.results
         ],
@@ -93,13 +96,16 @@ def report_sections(results: Results, failures: Mapping[str, str], command: str)
     yield _scores(results, compared["scores"].table)
     if failures:
         yield ReportSection("Runs that failed", tuple(f"{name}: {reason}" for name, reason in failures.items()))
-    yield from (_compared(compared[anchor], results.comparison) for anchor in ("gain", "lengths"))
+    analyses = ("ter", "gain", "lengths", "length-agreement", "words")
+    yield from (_compared(compared[anchor], results.comparison) for anchor in analyses if anchor in compared)
     yield ReportSection(
         "Training",
         ("Dev perplexity of subwords, the only kind of action that all systems share, over updates.",),
         (("training-curves", training_curves(results)),),
         (_perplexities(results),),
     )
+    if any(result.loss for result in results.results):
+        yield ReportSection("Tree and words in the loss", tables=(_losses(results),))
     yield _budget(results)
     yield ReportSection("Size and speed", tables=(_speed(results),))
     yield from (_compared(compared[anchor], results.comparison) for anchor in ("trees", "pairs") if anchor in compared)
@@ -141,6 +147,35 @@ def _perplexities(results: Results) -> Table:
         rows.append(tuple(cells))
     note = "Dev perplexity by kind of action at the best update, mean over seeds. Kinds differ between systems."
     return Table(("system", "best update", *kinds), tuple(rows), (note,))
+
+
+def _losses(results: Results) -> Table:
+    found = {system: [result.loss for result in results.of(system) if result.loss] for system in results.systems()}
+    kinds = [
+        kind for kind in KINDS.values() if any(kind in loss["kinds"] for losses in found.values() for loss in losses)
+    ]
+    rows = []
+    for system, losses in found.items():
+        if not losses:
+            rows.append((system, *[EMPTY_CELL] * (3 + len(kinds))))
+            continue
+        pairs = f"{losses[0]['sentences']:,} of {losses[0]['sentences'] + losses[0]['left_out']:,}"
+        parts = [_loss([loss["kinds"][kind] for loss in losses if kind in loss["kinds"]]) for kind in kinds]
+        tree = _loss([loss["tree"] for loss in losses])
+        total = fmean(loss["total"]["nats_per_sentence"] for loss in losses)
+        rows.append((system, pairs, f"{total:.2f}", tree, *parts))
+    notes = (
+        "Negative log-probability of the dev references and their trees, in nats per sentence, and the share of each "
+        "part; means over seeds. The tree is everything but the words. Pairs that a system cannot write are left out.",
+    )
+    return Table(("system", "dev pairs", "nats per sentence", "tree", *kinds), tuple(rows), notes)
+
+
+def _loss(parts: Sequence[Mapping[str, float]]) -> str:
+    if not parts:
+        return EMPTY_CELL
+    nats, share = (fmean(part[name] for part in parts) for name in ("nats_per_sentence", "share"))
+    return f"{nats:.2f} ({100 * share:.0f}%)"
 
 
 def _budget(results: Results) -> ReportSection:

@@ -10,6 +10,7 @@ from typing import Any
 from trdec.evaluation.comparison import Comparison, ComparisonOptions, compare
 from trdec.evaluation.figures import save_figure, styles
 from trdec.evaluation.scores import Output, read_output, read_references, read_texts, read_trees
+from trdec.evaluation.word_accuracy import bleu_splitter, count_words
 from trdec.experiment.plan import Plan, Run
 from trdec.experiment.run import Records
 from trdec.files import split_words
@@ -24,6 +25,8 @@ class Result:
     training: dict[str, Any]
     translating: dict[str, Any]
     output: Output
+    loss: dict[str, Any] | None
+    """The loss on dev by kind of action, if it was measured."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ def collect(plan: Plan) -> Results:
     _, target = plan.test
     references = read_references(target)
     results = [
-        Result(run, training, translating, _output(run, references, str(target)))
+        Result(run, training, translating, _output(run, references, str(target)), records.finished(run, "score"))
         for row in plan.experiment.systems
         for run in plan.runs
         if run.system == row.name
@@ -68,9 +71,10 @@ def collect(plan: Plan) -> Results:
         and (translating := records.finished(run, "translate")) is not None
     ]
     options = ComparisonOptions(tokenise=plan.tokenise, examples=plan.experiment.samples)
-    comparison = compare(references, [result.output for result in results], options)
-    pairs = len(read_texts(plan.runs[0].training.located_data.train.target))
-    return Results(plan, tuple(results), comparison, pairs)
+    training_text = read_texts(plan.runs[0].training.located_data.train.target)
+    counts = count_words(training_text, bleu_splitter(plan.tokenise))
+    comparison = compare(references, [result.output for result in results], options, training_counts=counts)
+    return Results(plan, tuple(results), comparison, len(training_text))
 
 
 def _output(run: Run, references: list[str], reference_name: str) -> Output:

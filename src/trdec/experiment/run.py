@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from trdec import __version__
 from trdec.errors import FileError, TrdecError
-from trdec.experiment.plan import STAGES, Plan, Run, Stage
+from trdec.experiment.plan import Plan, Run, Stage
 from trdec.files import checksum, read_lines, writing
 from trdec.training.observers import JsonLines
 
@@ -82,6 +82,8 @@ def progress(run: Run, stage: Stage, lines: int) -> ExperimentProgress:
     if stage == "train":
         row = JsonLines(run.directory / "model" / "log.jsonl").last()
         return ExperimentProgress(row["update"] if row else 0, run.training.training.max_updates)
+    if stage == "score":  # a few seconds, and a summary at the end
+        return ExperimentProgress(0, 1)
     path = run.translations
     return ExperimentProgress(path.read_bytes().count(b"\n") if path.exists() else 0, lines)
 
@@ -161,6 +163,18 @@ def translation_record(run: Run, seconds: float) -> dict[str, Any]:
     return {"sentences": sum(1 for _ in read_lines(run.translations)), "seconds": round(seconds, 1)}
 
 
+def _record(run: Run, stage: Stage, seconds: float) -> dict[str, Any]:
+    if stage == "train":
+        return training_record(run)
+    return translation_record(run, seconds) if stage == "translate" else loss_record(run)
+
+
+def loss_record(run: Run) -> dict[str, Any]:
+    """How much of the loss on dev is of which kind of action."""
+    record: dict[str, Any] = json.loads(run.loss.read_text(encoding="utf-8"))
+    return record
+
+
 def parameters(weights: Path) -> int:
     """How many numbers a file of weights holds."""
     from safetensors import safe_open
@@ -194,7 +208,7 @@ class _Runner:
     def finish(self, run: Run) -> Failure | None:
         """Run all stages of a run that are not finished."""
         run.directory.mkdir(parents=True, exist_ok=True)
-        for stage in STAGES:
+        for stage in run.commands:
             if self._closed:
                 return None
             if self._records.finished(run, stage) is not None:
@@ -209,7 +223,7 @@ class _Runner:
             if reason is None:
                 try:
                     seconds = time.monotonic() - began
-                    record = training_record(run) if stage == "train" else translation_record(run, seconds)
+                    record = _record(run, stage, seconds)
                     self._records.finish(run, stage, record)
                 except (TrdecError, OSError) as error:
                     reason = str(error)

@@ -4,61 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from trdec.data.batch import SourceBatch
 from trdec.errors import SearchError, UsageError
 from trdec.model.interfaces import SearchModel
 from trdec.search.frontiers import STEPS, Effects
+from trdec.search.hypotheses import Finished, Hypothesis, Trail
 from trdec.search.limits import LengthLimits, Normalisation
 from trdec.search.state import Constraint, SearchState
-
-
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
-    """A complete derivation, EOS last, as action numbers."""
-
-    actions: tuple[int, ...]
-    action_log_probs: tuple[float, ...]
-    log_prob: float
-    """Their sum: the model's log-probability of the derivation."""
-    score: float
-    """What it was ranked by: the log-probability normalised by length."""
-    truncated: bool
-    """Whether the length limit ruled out an action that the model found most probable."""
-
-
-class Trail:
-    """For each step and row, the action taken and the row it came from; hypotheses share their prefixes."""
-
-    def __init__(self) -> None:
-        self._steps: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
-
-    def append(self, origins: Tensor, actions: Tensor, log_probs: Tensor) -> None:
-        """Add a step: the row each row came from, its action and that action's log-probability."""
-        self._steps.append((origins.cpu().numpy(), actions.cpu().numpy(), log_probs.cpu().numpy()))
-
-    def back(self, row: int) -> tuple[list[int], list[float]]:
-        """The actions that lead to a row of the latest step, first to last, and their log-probabilities."""
-        return self.back_from(len(self._steps), row)
-
-    def back_from(self, steps: int, row: int) -> tuple[list[int], list[float]]:
-        """The actions that lead to the row with this index after `steps` steps, and their log-probabilities."""
-        actions: list[int] = []
-        log_probs: list[float] = []
-        for origins, taken, scores in reversed(self._steps[:steps]):
-            actions.append(int(taken[row]))
-            log_probs.append(float(scores[row]))
-            row = int(origins[row])
-        return actions[::-1], log_probs[::-1]
-
-    def __len__(self) -> int:
-        return len(self._steps)
-
 
 GROUP = 16
 """The size of a group of actions, of which only the best is considered at first."""
@@ -104,6 +60,8 @@ class BeamSettings:
     normalisation: Normalisation = field(default_factory=Normalisation)
     limits: LengthLimits = field(default_factory=LengthLimits)
     early_termination: bool = True
+    merge: bool = False
+    """Whether derivations that write the same text are one translation, with the sum of their probabilities."""
 
     def __post_init__(self) -> None:
         if self.beam_size < 1 or not 1 <= self.n_best <= self.beam_size:
@@ -111,19 +69,6 @@ class BeamSettings:
                 "expected a beam_size of at least 1 and an n_best from 1 to beam_size, found "
                 f"beam_size {self.beam_size} and n_best {self.n_best}."
             )
-
-
-@dataclass(frozen=True, slots=True)
-class _Finished:
-    """A derivation that ended: it was `row` after `steps` actions, and EOS came next."""
-
-    score: float
-    log_prob: float
-    steps: int
-    row: int
-    last_action: int
-    last_log_prob: float
-    truncated: bool
 
 
 @torch.inference_mode()
@@ -143,7 +88,9 @@ def beam_search(
     """
     bounds = settings.limits.bounds(source.lengths, effects)
     state = SearchState.start(model, effects, source, bounds, constraints)
-    finished: list[list[_Finished]] = [[] for _ in range(len(source))]
+    finished = Finished(
+        len(source), settings.n_best, settings.normalisation, effects.texts() if settings.merge else None
+    )
     trail = Trail()
     totals = torch.zeros(len(source), dtype=torch.float64, device=source.device)  # R
     free = torch.full_like(source.lengths, settings.beam_size)  # B
@@ -153,13 +100,13 @@ def beam_search(
         taken = log_probs[origins, actions].double()  # B K
         totals = torch.where(valid, totals[origins] + taken, -torch.inf)  # B K
         ends = valid & _ends(state, origins, actions)  # B K
-        _collect(state, settings, trail, finished, ends, origins, actions, totals, taken)
+        _collect(state, trail, finished, ends, origins, actions, taken)
         free = free - ends.sum(dim=1)  # B
         live = valid & ~ends  # B K
         totals = totals.masked_fill(~live, -torch.inf)  # B K
         done = ~live.any(dim=1) | (free == 0)  # B
-        if settings.early_termination and any(finished):
-            done |= _decided(state, settings, finished, totals)
+        if settings.early_termination:
+            done |= finished.decided(state.sentences, totals, state.bounds.high[:, STEPS])
         _require_results(state, finished, done, numbers or range(len(source)))
 
         if bool(done.all()):
@@ -174,7 +121,7 @@ def beam_search(
         totals = totals.gather(1, order).flatten()  # R'
         trail.append(rows, chosen, taken[kept].gather(1, order).flatten())
         state = state.take(rows, chosen, kept if len(kept) < len(done) else None)
-    return [_n_best(trail, candidates, settings.n_best) for candidates in finished]
+    return [finished.best(number) for number in range(len(source))]
 
 
 def _best(totals: Tensor, log_probs: Tensor, free: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -192,56 +139,22 @@ def _ends(state: SearchState, origins: Tensor, actions: Tensor) -> Tensor:
 
 
 def _collect(
-    state: SearchState,
-    settings: BeamSettings,
-    trail: Trail,
-    finished: list[list[_Finished]],
-    ends: Tensor,
-    origins: Tensor,
-    actions: Tensor,
-    totals: Tensor,
-    taken: Tensor,
+    state: SearchState, trail: Trail, finished: Finished, ends: Tensor, origins: Tensor, actions: Tensor, taken: Tensor
 ) -> None:
-    """Add the derivations that end here to `finished`."""
+    """Add the derivations that end here to what is finished."""
     for place, column in ends.nonzero().tolist():
         row, action = int(origins[place, column]), int(actions[place, column])
-        log_prob = float(totals[place, column])
-        score = settings.normalisation.score(log_prob, len(trail) + 1, int(state.pieces_written[row]))
-        finished[int(state.sentences[place])].append(
-            _Finished(score, log_prob, len(trail), row, action, float(taken[place, column]), bool(state.cut_short[row]))
+        before, log_probs = trail.back(row)
+        finished.add(
+            int(state.sentences[place]),
+            (*before, action),
+            (*log_probs, float(taken[place, column])),
+            int(state.pieces_written[row]),
+            bool(state.cut_short[row]),
         )
 
 
-def _decided(state: SearchState, settings: BeamSettings, finished: list[list[_Finished]], totals: Tensor) -> Tensor:
-    """B: whether no live hypothesis can outrank the `n_best` already found."""
-    worst = [
-        sorted((found.score for found in finished[number]), reverse=True)[settings.n_best - 1]
-        if len(finished[number]) >= settings.n_best
-        else -torch.inf
-        for number in state.sentences.tolist()
-    ]
-    best = settings.normalisation.bound(totals.amax(dim=1), state.bounds.high[:, STEPS])  # B
-    return torch.tensor(worst, dtype=torch.float64, device=totals.device) >= best
-
-
-def _require_results(state: SearchState, finished: list[list[_Finished]], done: Tensor, numbers: Sequence[int]) -> None:
+def _require_results(state: SearchState, finished: Finished, done: Tensor, numbers: Sequence[int]) -> None:
     for number in state.sentences[done].tolist():
-        if not finished[number]:
+        if not finished.has(number):
             raise SearchError(numbers[number])
-
-
-def _n_best(trail: Trail, candidates: list[_Finished], count: int) -> list[Hypothesis]:
-    """The best candidates, best first; of equals, the one that ended first comes first."""
-    hypotheses = []
-    for found in sorted(candidates, key=lambda candidate: -candidate.score)[:count]:
-        actions, log_probs = trail.back_from(found.steps, found.row)
-        hypotheses.append(
-            Hypothesis(
-                (*actions, found.last_action),
-                (*log_probs, found.last_log_prob),
-                found.log_prob,
-                found.score,
-                found.truncated,
-            )
-        )
-    return hypotheses

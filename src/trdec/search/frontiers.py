@@ -69,6 +69,10 @@ class Effects:
             closed=sum(tuple(target.legal(symbol)) == (EOS,) for symbol in target.start_symbols),
         )
 
+    def texts(self) -> frozenset[int]:
+        """The actions that write text."""
+        return frozenset(self.gains[:, PIECES].nonzero().squeeze(1).tolist())
+
     def to(self, device: torch.device | str) -> Effects:
         """The same on another device."""
         tensors = {f.name: getattr(self, f.name) for f in fields(self) if isinstance(getattr(self, f.name), Tensor)}

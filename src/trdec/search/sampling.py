@@ -13,8 +13,8 @@ from torch import Tensor
 from trdec.data.batch import SourceBatch
 from trdec.errors import SearchError, UsageError
 from trdec.model.interfaces import SearchModel
-from trdec.search.beam import Hypothesis, Trail
 from trdec.search.frontiers import STEPS, Effects
+from trdec.search.hypotheses import Hypothesis, Trail
 from trdec.search.limits import LengthLimits, Normalisation
 from trdec.search.state import Constraint, SearchState
 

@@ -55,8 +55,8 @@ class Batches(Protocol[BatchOut]):
     def plan(self, epoch: int) -> Sequence[NDArray[Any]]:
         """The example numbers of every batch of an epoch, in order."""
 
-    def batch(self, numbers: NDArray[Any]) -> BatchOut:
-        """These examples as tensors."""
+    def batch(self, numbers: NDArray[Any], epoch: int) -> BatchOut:
+        """These examples, as they are in this epoch, as tensors."""
 
 
 class Trainable(Protocol[BatchIn]):

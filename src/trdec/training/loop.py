@@ -46,7 +46,7 @@ class Stream(Generic[AnyBatch]):
             self.epoch, self.position = self.epoch + 1, 0
         numbers = self._plan(self.epoch)[self.position]
         self.position += 1
-        return self._batches.batch(numbers)
+        return self._batches.batch(numbers, self.epoch)
 
     def _plan(self, epoch: int) -> Sequence[NDArray[Any]]:
         if self._planned is None or self._planned[0] != epoch:

@@ -152,7 +152,7 @@ def measure_dev(
     model.train(False)
     with torch.random.fork_rng(), torch.no_grad(), autocast or contextlib.nullcontext():
         for numbers in batches.plan(0):
-            batch = batches.batch(numbers).to(device)
+            batch = batches.batch(numbers, 0).to(device)
             sums.add(kinds, batch.actions, batch.padding, model.loss(batch, 0.0).negative_log_probs)
             sentences += batch.num_sentences
     model.train(True)

@@ -22,8 +22,10 @@ import torch
 
 from trdec.configuration import CONFIGURATION_FILE, Configuration, check_unchanged, load_saved_configuration
 from trdec.configuration.sections import TrainingConfiguration
-from trdec.data.batch import Batcher
+from trdec.data.batch import Batcher, Change
+from trdec.data.codec import Codec
 from trdec.data.prepare import PreparationProgress, prepare
+from trdec.data.subword_dropout import SubwordDropout
 from trdec.errors import ConfigError, TrainingError
 from trdec.files import locked, write_errors
 from trdec.model.translation_model import TranslationModel
@@ -71,13 +73,19 @@ def train(
         weights = sum(weight.numel() for weight in model.parameters())
         observer.note(f"{system_name(system)}: {weights:,} weights on {device.type}")
         corpus = TrainingCorpus(
-            Batcher(preparation.train, configuration.batches, seed),
+            Batcher(preparation.train, configuration.batches, seed, _change(codec, configuration)),
             Batcher(preparation.dev, configuration.batches, seed),
             Kinds(codec.table.kinds, device),
             preparation.fingerprint,
         )
         bleu = (lambda: dev_bleu(model, codec, configuration.located_data)) if training.metric == "bleu" else None
         return Loop(model, corpus, training, directory, observers, device, bleu).run()
+
+
+def _change(codec: Codec, configuration: Configuration) -> Change | None:
+    """What becomes of the training examples in each epoch; None if they stay as they are."""
+    rate = configuration.batches.subword_dropout
+    return SubwordDropout(codec, rate, configuration.seed) if rate else None
 
 
 def choose_device(configuration: TrainingConfiguration) -> torch.device:

@@ -14,7 +14,7 @@ from trdec.data.batch import collate
 from trdec.data.codec import Codec
 from trdec.data.store import Example
 from trdec.model.translation_model import TranslationModel
-from trdec.search.beam import Hypothesis
+from trdec.search.hypotheses import Hypothesis
 from trdec.targets.target import replay
 from trdec.translation.scoring import batches_of
 from trdec.translation.source import Source

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from trdec.data.codec import Codec
-from trdec.search.beam import Hypothesis
+from trdec.search.hypotheses import Hypothesis
 from trdec.translation.attention import TranslationAttention
 from trdec.translation.scoring import ScoredAction
 from trdec.trees import brackets

@@ -49,6 +49,26 @@ def test_the_same_name_is_several_seeds_and_options_reach_the_comparison(folder:
     assert content == json.loads(json.dumps(expected.to_json()))
 
 
+def test_the_training_text_gives_the_accuracy_of_rare_and_frequent_words(folder: Path) -> None:
+    (folder / "train").write_text("The cat, the cat.\n" * 5)
+    systems = (folder / "ref", f"A={folder}/a.1", f"B={folder}/ref", "--no-significance", "--no-ter")
+    content = json.loads(run(compare_command, *systems, "--json", "--training-text", folder / "train").stdout)
+    assert content["systems"][1]["words"]["total"]["f1"] == 1
+    written = [word for line in REFERENCES for word in line.split()]
+    found = {
+        (group["fewest"], group["most"]): words["expected"]
+        for group, words in zip(content["frequencies"], content["systems"][1]["words"]["groups"], strict=True)
+    }
+    assert found[5, 9] == written.count("the")  # `cat,` and `cat.` are other words
+    # The tokeniser splits the training text too.
+    split = json.loads(
+        run(compare_command, *systems, "--json", "--training-text", folder / "train", "--tokenise", "13a").stdout
+    )
+    assert split["systems"][1]["words"]["groups"][5]["expected"] == written.count("cat")
+    refused = run(compare_command, *systems, "--training-text", folder / "none")
+    assert f"FileError: {folder}/none: cannot be read" in refused.stderr
+
+
 def test_a_file_without_a_name_is_named_by_itself(folder: Path) -> None:
     files = (folder / "a.1", folder / "odd=name")
     result = run(compare_command, folder / "ref", *files, "--no-significance", "--json")
@@ -65,7 +85,7 @@ def test_a_page_is_written_beside_the_markdown(folder: Path) -> None:
     assert result.stdout == run(compare_command, *systems).stdout
     html = (folder / "page.html").read_text(encoding="utf-8")
     assert "<h1>2 systems on 25 sentences</h1>" in html
-    assert html.count("<svg") == 2
+    assert html.count("<svg") == 3
     assert sorted(path.name for path in folder.iterdir() if path.name.startswith(".")) == []
 
 

@@ -36,9 +36,11 @@ def files(write: Write) -> tuple[Path, str, Path]:
 def test_scores_stand_with_their_signatures(files: tuple[Path, str, Path]) -> None:
     result = run(evaluate_command, *files)
     expected = score_texts(HYPOTHESES, REFERENCES)
-    bleu, chrf, ratio, sentences = result.stdout.splitlines()
+    bleu, chrf, ter, ratio, sentences = result.stdout.splitlines()
     assert bleu.split() == ["BLEU", f"{expected.bleu.score:.2f}", expected.bleu.signature]
     assert chrf.split() == ["chrF++", f"{expected.chrf.score:.2f}", expected.chrf.signature]
+    assert expected.ter is not None
+    assert ter.split() == ["TER", f"{expected.ter.score:.2f}", expected.ter.signature]
     assert ratio.split(maxsplit=3) == ["length", "ratio", "0.667", "8 words, 12 in the reference"]
     assert sentences.split() == ["sentences", "3"]
     assert (result.returncode, result.stderr) == (0, "")
@@ -49,6 +51,11 @@ def test_translations_are_read_from_standard_input_and_json_is_written(files: tu
     expected = score_texts(HYPOTHESES, REFERENCES).to_json()
     content = json.loads(result.stdout)
     assert content == {**expected, "source_words": None, "source_ratio": None, "trees": None, "worst": []}
+
+
+def test_ter_can_be_left_out(files: tuple[Path, str, Path]) -> None:
+    assert "TER" not in run(evaluate_command, *files, "--no-ter").stdout
+    assert json.loads(run(evaluate_command, *files, "--no-ter", "--json").stdout)["ter"] is None
 
 
 def test_the_tokeniser_is_sacrebleus(files: tuple[Path, str, Path]) -> None:

@@ -49,6 +49,37 @@ def test_a_translation_has_the_score_it_was_given_when_it_was_made(tmp_path: Pat
         assert sum(kind["log_prob"] for kind in content["kinds"].values()) == pytest.approx(content["log_prob"])
 
 
+def test_the_summary_says_how_much_of_the_loss_is_tree_and_how_much_is_words(tmp_path: Path) -> None:
+    model = trained()
+    toy = model.parent / "toy"
+    unwritable = {"source": "Finise", "target": "The fish", "parses": "(ROOT (QQ The fish))"}
+    for side, name in (("source", "train.vel"), ("target", "train.en"), ("parses", "train.en.con")):
+        lines = (toy / name).read_text(encoding="utf-8").splitlines()[:3]
+        (tmp_path / side).write_text("".join(f"{line}\n" for line in (*lines, unwritable[side])))
+    files = ("--source", tmp_path / "source", "--target", tmp_path / "target", "--annotation", tmp_path / "parses")
+    each = [json.loads(line) for line in run(score_command, model, *files, "--format", "json").stdout.splitlines()]
+    result = run(score_command, model, *files, "--summary", "--format", "json")
+    assert "ROOT -> QQ is not in the grammar" in result.stderr
+    content = json.loads(result.stdout)
+    assert (content["sentences"], content["left_out"]) == (3, 1)
+    kinds = content["kinds"]
+    assert list(kinds) == ["rule", "word", "eop", "eos"]
+    assert sum(kind["share"] for kind in kinds.values()) == pytest.approx(1)
+    assert content["tree"]["share"] + content["words"]["share"] == pytest.approx(1)
+    assert content["words"] == kinds["word"]
+    assert content["total"]["nats"] == pytest.approx(-sum(line["log_prob"] for line in each[:3]))
+    assert content["total"]["nats_per_sentence"] == pytest.approx(content["total"]["nats"] / 3)
+    for kind, loss in kinds.items():
+        assert loss["actions"] == sum(line["kinds"][kind]["count"] for line in each[:3])
+        assert loss["nats"] == pytest.approx(-sum(line["kinds"][kind]["log_prob"] for line in each[:3]))
+    header, *rows, last = run(score_command, model, *files, "--summary").stdout.splitlines()
+    assert header.split() == ["actions", "nats/action", "nats/sentence", "share"]
+    assert [row.split()[0] for row in rows] == [*kinds, "tree", "words", "all"]
+    assert rows[-1].split()[1] == str(content["total"]["actions"])
+    assert rows[-1].split()[3:] == [f"{content['total']['nats_per_sentence']:.3f}", "100.0%"]
+    assert last.startswith("3 of 4 translations")
+
+
 def test_what_the_model_cannot_write_is_minus_infinity_and_keeps_its_line(tmp_path: Path) -> None:
     model = trained()
     (tmp_path / "source").write_text("Finise piti yesebil .\nFinise\n\n")

@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from support.toy_corpora import changed_system, configuration
 from trdec.corpora.toy.generate import write_corpus
+from trdec.data.prepare import Preparation, prepare
+from trdec.systems import SYSTEMS
 
+Prepare = Callable[..., Preparation]
 Write = Callable[[str, Iterable[str]], Path]
 
 
@@ -30,3 +34,21 @@ def write(tmp_path: Path) -> Write:
         return path
 
     return write_lines
+
+
+@pytest.fixture(scope="session")
+def toy_prepared(toy: Path, tmp_path_factory: pytest.TempPathFactory) -> Prepare:
+    """Prepare the toy corpus for a system, once."""
+    made: dict[tuple[str, ...], Preparation] = {}
+
+    def get(system: str, *transforms: str) -> Preparation:
+        if (system, *transforms) not in made:
+            directory = tmp_path_factory.mktemp("prepared") / "data"
+            made[system, *transforms] = prepare(
+                configuration(toy),
+                changed_system(system, transforms=SYSTEMS[system].transforms + transforms),
+                directory,
+            )
+        return made[system, *transforms]
+
+    return get

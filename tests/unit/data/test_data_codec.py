@@ -26,24 +26,6 @@ from trdec.trees.tree import Nonterminal, words
 Prepare = Callable[..., Preparation]
 
 
-@pytest.fixture(scope="module")
-def toy_prepared(toy: Path, tmp_path_factory: pytest.TempPathFactory) -> Prepare:
-    """Prepare the toy corpus for a system, once."""
-    made: dict[tuple[str, ...], Preparation] = {}
-
-    def get(system: str, *transforms: str) -> Preparation:
-        if (system, *transforms) not in made:
-            directory = tmp_path_factory.mktemp("prepared") / "data"
-            made[system, *transforms] = prepare(
-                configuration(toy),
-                changed_system(system, transforms=SYSTEMS[system].transforms + transforms),
-                directory,
-            )
-        return made[system, *transforms]
-
-    return get
-
-
 def sentences(codec: Codec, files: CorpusConfiguration) -> Iterator[tuple[list[str], list[Nonterminal]]]:
     """The target words of each pair and their trees, as training has them."""
     corpus = Corpus("train", files, codec.system.trees)

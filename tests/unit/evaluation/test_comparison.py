@@ -46,7 +46,9 @@ def test_means_and_deviations_are_over_seeds() -> None:
     chrfs = [scores.chrf.score for scores in better.scores]
     assert (better.chrf_mean, better.chrf_std) == (pytest.approx(mean(chrfs)), pytest.approx(stdev(chrfs)))
     assert better.length_ratio == pytest.approx(mean(scores.length_ratio for scores in better.scores))
-    assert (single.std, single.chrf_std, base.difference) == (None, None, 0)
+    ters = [scores.ter.score for scores in better.scores if scores.ter]
+    assert (better.ter_mean, better.ter_std) == (pytest.approx(mean(ters)), pytest.approx(stdev(ters)))
+    assert (single.std, single.chrf_std, single.ter_std, base.difference) == (None, None, None, 0)
 
 
 def test_seeds_are_tested_pair_by_pair_against_the_first_system() -> None:
@@ -83,13 +85,15 @@ def test_gains_are_differences_of_bucket_means() -> None:
 @settings(max_examples=15)
 @given(st.integers(1, 1000), st.floats(0, 1))
 def test_identical_systems_do_not_differ(seed: int, rate: float) -> None:
-    references = invented(6, seed=seed)
+    references = invented(6, longest=12, seed=seed)
     lines = degraded(references, rate, seed)
     comparison = compare(references, [Output("a", "a", lines), Output("b", "b", list(lines))], FAST)
     first, second = comparison.systems
     assert (second.difference, first.scores, first.buckets) == (0, second.scores, second.buckets)
     assert second.paired is not None
     assert (second.paired.p_bootstrap, second.paired.p_randomisation, second.paired.mark) == (1, 1, "")
+    assert second.paired_ter is not None
+    assert (second.paired_ter.p_bootstrap, second.paired_ter.p_randomisation) == (1, 1)
     assert comparison.different == ()
 
 

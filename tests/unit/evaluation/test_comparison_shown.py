@@ -28,6 +28,7 @@ from trdec.trees.brackets import parse
 
 AWKWARD = "<b>|_x_ & $y$"
 REFERENCES = invented(30, longest=25)
+COUNTS = {"the": 1200, "cat": 12, "sees": 3}
 FAST = ComparisonOptions(samples=200, trials=200, examples=2)
 
 
@@ -38,7 +39,7 @@ def compared(second: str = "better", options: ComparisonOptions = FAST) -> Compa
         Output(second, "second.1", degraded(REFERENCES, 0.1, 3)),
         Output(second, "second.2", ["<script>alert(1)</script>", *degraded(REFERENCES, 0.1, 4)[1:]]),
     ]
-    return compare(REFERENCES, outputs, options)
+    return compare(REFERENCES, outputs, options, training_counts=COUNTS)
 
 
 def tables(markdown: str) -> list[list[list[str]]]:
@@ -56,13 +57,35 @@ def test_markdown_has_the_figures_of_the_comparison() -> None:
     comparison = compared()
     base, better = comparison.systems
     text = comparison_markdown(comparison)
-    scores, buckets, lengths, pairs = tables(text)
+    scores, ter, buckets, lengths, agreement, _, pairs = tables(text)
     assert better.std is not None
     assert better.paired is not None
     assert scores[3][:3] == ["better", "2", f"**{better.mean:.2f} ± {better.std:.2f}†**"]
-    assert scores[3][5:7] == [f"{better.difference:+.2f}", f"{better.paired.p_bootstrap:.4f}"]
+    assert scores[3][6:8] == [f"{better.difference:+.2f}", f"{better.paired.p_bootstrap:.4f}"]
     assert scores[2][0] == "base"
-    assert scores[2][5:] == ["-", "-", "-"]
+    assert scores[2][6:] == ["-", "-", "-"]
+    assert better.paired_ter is not None
+    assert better.ter_mean is not None
+    assert base.ter_mean is not None
+    assert scores[3][4] == f"{better.ter_mean:.2f} ± {better.ter_std:.2f}{better.paired_ter.mark}"
+    assert ter[2][2:] == [
+        f"{better.ter_mean - base.ter_mean:+.2f}",
+        f"{better.paired_ter.p_bootstrap:.4f}",
+        f"{better.paired_ter.p_randomisation:.4f}",
+    ]
+    assert len(ter) == 3  # the first system is compared with nothing
+    assert agreement[3][1:4] == [
+        f"{100 * better.histogram.exact / 60:.1f}%",
+        f"{better.histogram.mean_absolute:.2f}",
+        f"{better.lengths.ratio:.3f}",
+    ]
+    overused = better.lengths.overused
+    assert overused is not None
+    assert agreement[3][4:] == [
+        f"{overused.length} words",
+        f"{overused.outputs} of 60",
+        f"{overused.references} of 60",
+    ]
     assert buckets[0] == ["system", "1-10 words", "11-20 words", "21-30 words"]  # no reference is longer
     assert buckets[2] == ["sentences", *(str(len(bucket.sentences)) for bucket in comparison.buckets[:3])]
     assert buckets[4][1] == f"{better.buckets[0]:.2f} ({better.gains[0]:+.2f})"
@@ -73,6 +96,8 @@ def test_markdown_has_the_figures_of_the_comparison() -> None:
     assert "† p < 0.05, ‡ p < 0.001: the difference from base by paired bootstrap (200 samples)" in text
     assert f"- BLEU: `{better.scores[0].bleu.signature}`" in text
     assert f"- chrF++: `{better.scores[0].chrf.signature}`" in text
+    assert "- TER: `nrefs:1|case:lc|tok:tercom|" in text
+    assert "- paired bootstrap of TER: `nrefs:1|bs:200|seed:12345|case:lc|tok:tercom|" in text
     assert "- approximate randomisation: `nrefs:1|ar:200|seed:12345|" in text
 
 
@@ -98,6 +123,26 @@ def test_markdown_without_tests_says_so() -> None:
     assert "differ most" not in text
 
 
+def test_ter_can_be_left_out() -> None:
+    comparison = compared(options=ComparisonOptions(samples=2, trials=2, examples=0, ter=False))
+    text = comparison_markdown(comparison)
+    assert "TER" not in text
+    assert tables(text)[0][0][3:6] == ["chrF++", "length ratio", "gain"]
+    assert comparison.to_json()["systems"][1]["ter"] is comparison.to_json()["systems"][1]["paired_ter"] is None
+
+
+def test_words_have_a_table_where_the_training_text_is_known() -> None:
+    outputs = [Output("x", "x", ["a cat sees"]), Output("y", "y", ["a dog"])]
+    comparison = compare(["a cat sings"], outputs, FAST, training_counts={"a": 7, "cat": 1, "dog": 1})
+    words = tables(comparison_markdown(comparison))[5]
+    assert words[0] == ["system", "0", "1", "5-9", "all words"]
+    assert words[2] == ["words in the reference", "1", "1", "1", "3"]
+    assert words[3] == ["x", "0.0 (0.0, 0.0)", *["100.0 (100.0, 100.0)"] * 2, "66.7 (66.7, 66.7)"]
+    assert words[4] == ["y", "0.0 (-, 0.0)", "0.0 (0.0, 0.0)", "100.0 (100.0, 100.0)", "40.0 (50.0, 33.3)"]
+    assert comparison.to_json()["frequencies"][3] == {"fewest": 3, "most": 4}
+    assert "training text" not in comparison_markdown(compare(["a cat sings"], outputs, FAST))
+
+
 def test_trees_have_a_table() -> None:
     tree = parse("(ROOT (NP a cat))")
     outputs = [Output("x", "x", ["a cat"], trees=[tree]), Output("y", "y", [""], trees=[None])]
@@ -108,7 +153,7 @@ def test_trees_have_a_table() -> None:
     assert "- y (0.0): (nothing)" in text
 
 
-@pytest.mark.parametrize("draw", [figures.gain_by_length, figures.length_difference_figure])
+@pytest.mark.parametrize("draw", list(figures.FIGURES.values()), ids=list(figures.FIGURES))
 def test_a_picture_is_the_same_each_time_and_names_its_systems(draw: object) -> None:
     assert callable(draw)
     comparison = compared(AWKWARD)
@@ -136,13 +181,10 @@ def test_the_users_own_settings_do_not_change_a_picture() -> None:
 
 def test_pictures_on_one_page_share_no_id() -> None:
     comparison = compared()
-    ids = [
-        set(re.findall(r'\bid="([^"]*)"', draw(comparison)))
-        for draw in (figures.gain_by_length, figures.length_difference_figure)
-    ]
-    assert ids[0]
-    assert not ids[0] & ids[1]
-    for svg in (figures.gain_by_length(comparison), figures.length_difference_figure(comparison)):
+    pictures = [draw(comparison) for draw in figures.FIGURES.values()]
+    ids = [found for svg in pictures for found in set(re.findall(r'\bid="([^"]*)"', svg))]
+    assert len(ids) == len(set(ids)) > 0
+    for svg in pictures:
         used = set(re.findall(r'(?:url\(#|href="#)([^")]*)', svg))
         assert used <= set(re.findall(r'\bid="([^"]*)"', svg))
         assert used
@@ -188,8 +230,11 @@ def test_a_page_is_one_file_whose_links_stay_inside_and_whose_text_is_escaped() 
     assert html.startswith("<!DOCTYPE html>")
     assert [link.removeprefix("#") for link in tags.links] == [
         "scores",
+        "ter",
         "gain",
         "lengths",
+        "length-agreement",
+        "words",
         "pairs",
         "differences",
         "signatures",
@@ -200,7 +245,7 @@ def test_a_page_is_one_file_whose_links_stay_inside_and_whose_text_is_escaped() 
     assert re.findall(r'(?:src|@import|href)\s*=?\s*"?https?:', html) == []
     assert "Systems <1>" in tags.text
     assert AWKWARD in tags.text
-    assert tags.seen.count("svg") == 2
+    assert tags.seen.count("svg") == 4
     assert "prefers-color-scheme: dark" in html
 
 
@@ -214,7 +259,7 @@ def test_words_that_the_reference_does_not_have_are_marked() -> None:
 def test_one_system_has_no_gains_to_draw() -> None:
     comparison = compare(["a cat"], [Output("alone", "x", ["a dog"])], FAST)
     html = page("x", comparison_sections(comparison))
-    assert html.count("<svg") == 1
+    assert html.count("<svg") == 2
     assert [row[0] for row in tables(comparison_markdown(comparison))[0][2:]] == ["alone"]
 
 

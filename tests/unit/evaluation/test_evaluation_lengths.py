@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from support.degraded import degraded, invented
 from trdec.errors import UsageError
-from trdec.evaluation.comparison import bucket_bleu, length_buckets, length_differences
+from trdec.evaluation.comparison import bucket_bleu, length_buckets
+from trdec.evaluation.lengths import count_lengths, length_differences
 from trdec.evaluation.scores import score_texts
 
 sentences = st.lists(st.integers(0, 60).map(lambda length: " ".join(["word"] * length)), max_size=30)
@@ -73,6 +74,36 @@ def test_a_histogram_has_the_mean_and_deviation_of_its_differences(lengths: list
     assert found.share(None, -1) + found.share(0, 0) + found.share(1, None) == pytest.approx(1)
     assert found.share(-2, 3) == sum(-2 <= difference <= 3 for difference in differences) / len(differences)
     assert list(found.counts) == sorted(set(differences))
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), min_size=1))
+def test_lengths_are_counted_and_the_most_overused_one_is_found(lengths: list[tuple[int, int]]) -> None:
+    hypotheses, references = (["w " * length for length in column] for column in zip(*lengths, strict=True))
+    counts, differences = count_lengths([hypotheses], references), length_differences([hypotheses], references)
+    assert sum(counts.outputs.values()) == sum(counts.references.values()) == counts.sentences == len(lengths)
+    assert counts.ratio == sum(length for length, _ in lengths) / sum(length for _, length in lengths)
+    assert differences.exact == sum(one == other for one, other in lengths) == len(lengths) * differences.share(0, 0)
+    assert differences.mean_absolute == pytest.approx(mean(abs(one - other) for one, other in lengths))
+    assert abs(differences.mean) <= differences.mean_absolute + 1e-9
+    written, expected = ([pair[side] for pair in lengths] for side in (0, 1))
+    excess = max(written.count(length) - expected.count(length) for length in range(10))
+    found = counts.overused
+    assert (found is None) == (sorted(written) == sorted(expected))
+    if found is not None:
+        assert (found.outputs, found.references) == (written.count(found.length), expected.count(found.length))
+        assert found.outputs - found.references == excess
+    perfect = count_lengths([references, references], references)
+    assert perfect.outputs == perfect.references
+    assert (perfect.ratio, perfect.overused) == (1, None)
+
+
+def test_the_overused_length_is_told_with_its_counts() -> None:
+    references = ["a b"] * 3 + ["a b c"] * 4 + ["a"] * 3
+    outputs = [["a b"] * 8 + ["a"] * 2, ["a b"] * 6 + ["a b c"] * 4]
+    found = count_lengths(outputs, references)
+    assert found.overused is not None
+    assert found.to_json()["overused"] == {"length": 2, "outputs": 14, "references": 6}
+    assert found.to_json()["outputs"] == {"1": 2, "2": 14, "3": 4}
 
 
 def test_seeds_are_counted_together() -> None:

@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sacrebleu.metrics.ter import TER
 
 from support.degraded import VOCABULARY, degraded, invented
 from trdec.errors import TextFormatError, UsageError
 from trdec.evaluation.scores import evaluate_texts, score_texts, sentence_scores
+from trdec.evaluation.ter import ter_metric
 
 lines = st.lists(st.sampled_from(VOCABULARY), max_size=12).map(" ".join)
 pairs = st.lists(st.tuples(lines, lines.filter(bool)), min_size=1, max_size=8)
@@ -52,16 +54,39 @@ def test_chrf_is_what_a_hand_computes() -> None:
     assert scores.chrf.score == pytest.approx(100 * (1 / 2 + 0 + 0) / 3)
 
 
+def test_ter_is_what_a_hand_computes() -> None:
+    # One shift (`the mat` to the end), one word replaced; then one word inserted: 3 edits for 6 + 3 words.
+    scores = score_texts(["the mat a cat sat on", "a dog"], ["A cat sits on the mat", "a dog barks"])
+    assert scores.ter is not None
+    assert scores.ter.score == pytest.approx(100 * 3 / 9)
+    assert score_texts(["a"], ["a"], with_ter=False).ter is None
+
+
+@settings(max_examples=30)
+@given(pairs)
+def test_remembered_edits_are_sacrebleus(found: list[tuple[str, str]]) -> None:
+    hypotheses, references = map(list, zip(*found, strict=True))
+    expected = TER().corpus_score(hypotheses, [references]).score
+    for _ in range(2):
+        scores = score_texts(hypotheses, references)
+        assert scores.ter is not None
+        assert scores.ter.score == expected
+        assert ter_metric(references).corpus_score(hypotheses, None).score == expected
+
+
 @pytest.mark.parametrize("tokenise", ["none", "13a"])
 def test_scores_and_signatures_are_those_of_sacrebleus_command_line(tmp_path: Path, tokenise: str) -> None:
     references = [f"{line}, (and so-on)." for line in invented(60)]
     hypotheses = [*degraded(references, 0.2)[:-1], ""]
     files = write(tmp_path / "ref", references), "-i", write(tmp_path / "hyp", hypotheses)
-    bleu, chrf = sacrebleu(*files, "-m", "bleu", "chrf", "--chrf-word-order", "2", "-tok", tokenise)
+    bleu, chrf, ter = sacrebleu(*files, "-m", "bleu", "chrf", "ter", "--chrf-word-order", "2", "-tok", tokenise)
     scores = score_texts(hypotheses, references, tokenise)
     assert scores.bleu.score == pytest.approx(bleu["score"], abs=1e-9)
     assert scores.chrf.score == pytest.approx(chrf["score"], abs=1e-9)
+    assert scores.ter is not None
+    assert scores.ter.score == pytest.approx(ter["score"], abs=1e-9)
     assert (scores.bleu.signature, scores.chrf.signature) == (bleu["signature"], chrf["signature"])
+    assert scores.ter.signature == ter["signature"]
     assert f"hyp_len = {scores.hypothesis_words} ref_len = {scores.reference_words}" in bleu["verbose_score"]
     assert f"tok:{tokenise}" in scores.bleu.signature
 

@@ -9,14 +9,18 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sacrebleu.metrics.ter import TER
+from sacrebleu.significance import PairedTest, Result
 
 from support.degraded import degraded, invented
 from trdec.errors import UsageError
 from trdec.evaluation.scores import Output, bleu_metric
 from trdec.evaluation.significance import Paired, PairedTests, Significance, pair_seeds
+from trdec.evaluation.ter import ter_metric
 from unit.evaluation.test_evaluation_scores import sacrebleu, write
 
 REFERENCES = invented(60)
+BLEU, EDITS = bleu_metric("none", REFERENCES), ter_metric(REFERENCES)
 BASELINE = Output("base", "base.1", degraded(REFERENCES, 0.3, seed=1))
 BETTER = Output("better", "better.1", degraded(REFERENCES, 0.1, seed=2))
 SIMILAR = Output("similar", "similar.1", degraded(REFERENCES, 0.3, seed=3))
@@ -37,7 +41,7 @@ def test_p_values_are_those_of_sacrebleus_command_line(
     _, bootstrap = sacrebleu(*files, *options, "--paired-bs", "--paired-bs-n", 150)
     _, randomisation = sacrebleu(*files, *options, "--paired-ar", "--paired-ar-n", 250)
     monkeypatch.setenv("SACREBLEU_SEED", "99")
-    found = PairedTests(REFERENCES, samples=150, trials=250, seed=seed).test(BASELINE, SIMILAR)
+    found = PairedTests(BLEU, samples=150, trials=250, seed=seed).test(BASELINE, SIMILAR)
     assert found.p_bootstrap == pytest.approx(bootstrap["BLEU"]["p_value"], abs=1e-9)
     assert found.p_randomisation == pytest.approx(randomisation["BLEU"]["p_value"], abs=1e-9)
     assert f"bs:150|seed:{seed}|" in found.signature_bootstrap
@@ -45,9 +49,25 @@ def test_p_values_are_those_of_sacrebleus_command_line(
     assert os.environ["SACREBLEU_SEED"] == "99"
 
 
+def test_p_values_of_ter_are_sacrebleus(monkeypatch: pytest.MonkeyPatch) -> None:  # its command line fails on TER
+    monkeypatch.setenv("SACREBLEU_SEED", "7")
+    references = invented(30, longest=15)
+    outputs = [(name, degraded(references, 0.3, seed)) for name, seed in (("base", 1), ("similar", 3))]
+    tests = PairedTests(ter_metric(references), samples=150, trials=250, seed=7)
+    found = tests.test(*(Output(name, name, lines) for name, lines in outputs))
+    for kind, number, p in (("bs", 150, found.p_bootstrap), ("ar", 250, found.p_randomisation)):
+        _, results = PairedTest(outputs, {"TER": TER(references=[references])}, None, kind, number)()
+        base, similar = results["TER"]
+        assert isinstance(base, Result)
+        assert isinstance(similar, Result)
+        assert p == similar.p_value
+        assert found.difference == pytest.approx(similar.score - base.score)
+    assert "bs:150|seed:7|case:lc|tok:tercom|" in found.signature_bootstrap
+
+
 def test_the_environment_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SACREBLEU_SEED", raising=False)
-    PairedTests(REFERENCES, samples=2, trials=2).test(BASELINE, BETTER)
+    PairedTests(BLEU, samples=2, trials=2).test(BASELINE, BETTER)
     assert "SACREBLEU_SEED" not in os.environ
 
 
@@ -72,7 +92,9 @@ def test_randomisation_is_close_to_enumeration() -> None:
                 one[number], two[number] = two[number], one[number]
         greater += abs(bleu(two) - bleu(one)) > abs(difference) + 1e-9
     expected = greater / 2 ** len(places)
-    found = PairedTests(references, samples=10, trials=4000).test(Output("a", "a", base), Output("b", "b", other))
+    found = PairedTests(bleu_metric("none", references), samples=10, trials=4000).test(
+        Output("a", "a", base), Output("b", "b", other)
+    )
     assert found.difference == pytest.approx(difference)
     assert found.differing == len(places) == 9
     assert 0.1 < expected < 0.95  # neither certain nor chance alone, or the next line would say little
@@ -81,7 +103,7 @@ def test_randomisation_is_close_to_enumeration() -> None:
 
 def test_the_same_seed_gives_the_same_p_values_and_another_seed_others() -> None:
     first, again, other = (
-        PairedTests(REFERENCES, samples=200, trials=200, seed=seed).test(BASELINE, SIMILAR) for seed in (5, 5, 6)
+        PairedTests(BLEU, samples=200, trials=200, seed=seed).test(BASELINE, SIMILAR) for seed in (5, 5, 6)
     )
     assert first == again
     assert (first.p_bootstrap, first.p_randomisation) != (other.p_bootstrap, other.p_randomisation)
@@ -93,13 +115,15 @@ def test_a_system_does_not_differ_from_itself(seed: int, rate: float) -> None:
     references = invented(5, seed=seed)
     lines = degraded(references, rate, seed)
     spaced = [line.replace(" ", "  ") for line in lines]
-    found = PairedTests(references, samples=5, trials=5).test(Output("a", "a", lines), Output("b", "b", spaced))
+    found = PairedTests(bleu_metric("none", references), samples=5, trials=5).test(
+        Output("a", "a", lines), Output("b", "b", spaced)
+    )
     assert (found.difference, found.differing, found.p_bootstrap, found.p_randomisation) == (0, 0, 1, 1)
     assert Significance((found,)).mark == ""
 
 
 def test_few_different_sentences_prove_nothing() -> None:
-    tests = PairedTests(REFERENCES, samples=100, trials=100)
+    tests = PairedTests(BLEU, samples=100, trials=100)
     for differing in (1, 2, 3):
         lines = [*REFERENCES[:differing], *BASELINE.lines[differing:]]
         different = sum(one != two for one, two in zip(lines, BASELINE.lines, strict=True))
@@ -109,11 +133,18 @@ def test_few_different_sentences_prove_nothing() -> None:
 
 
 def test_a_much_better_system_is_marked_in_either_direction() -> None:
-    tests = PairedTests(REFERENCES, trials=1000)
+    tests = PairedTests(BLEU, trials=1000)
     better, worse = tests.test(BASELINE, BETTER), tests.test(BETTER, BASELINE)
     assert better.difference == -worse.difference > 0
     assert Significance((better,)).mark == Significance((worse,)).mark == "‡"
     assert Significance((tests.test(BASELINE, SIMILAR),)).mark == ""
+
+
+def test_fewer_edits_are_a_difference_below_nothing() -> None:
+    better = PairedTests(EDITS, trials=1000).test(BASELINE, BETTER)
+    assert better.difference < 0
+    assert Significance((better,)).mark == "‡"
+    assert PairedTests(EDITS, samples=5, trials=5).test(BASELINE, BASELINE).p == 1
 
 
 def test_a_system_is_as_certain_as_its_least_certain_pair_and_test() -> None:
@@ -154,4 +185,4 @@ def test_seeds_are_paired_by_name_or_else_by_place(
 @pytest.mark.parametrize("name", ["samples", "trials", "seed"])
 def test_a_test_needs_a_number_of_samples_and_a_seed(name: str) -> None:
     with pytest.raises(UsageError, match=f"expected at least 1 for the {name} of a paired test, found 0"):
-        PairedTests(REFERENCES, **{name: 0})  # type: ignore[arg-type]
+        PairedTests(BLEU, **{name: 0})  # type: ignore[arg-type]

@@ -129,7 +129,7 @@ def test_the_first_update_is_adams_on_the_loss_divided_by_sentences(tmp_path: Pa
     reference = TinyModel(dropout=0)
     reference.load_state_dict(loop.model.state_dict())
     batches = TinyBatches()
-    batch = batches.batch(batches.plan(0)[0])
+    batch = batches.batch(batches.plan(0)[0], 0)
     (reference.loss(batch, 0.0).total / batch.num_sentences).backward()
     gradients = [weight.grad for weight in reference.parameters()]
     length = math.sqrt(sum(float((gradient**2).sum()) for gradient in gradients if gradient is not None))

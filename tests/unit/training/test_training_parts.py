@@ -181,7 +181,9 @@ def test_a_stream_goes_through_the_plans_of_all_epochs() -> None:
     corpus = TinyBatches(12, size=5)
     stream = Stream(corpus)
     found = [batch.actions.tolist() for batch in stream.take(8)]
-    expected = [corpus.batch(numbers).actions.tolist() for epoch in range(3) for numbers in corpus.plan(epoch)][:8]
+    expected = [corpus.batch(numbers, epoch).actions.tolist() for epoch in range(3) for numbers in corpus.plan(epoch)][
+        :8
+    ]
     assert found == expected
     assert (stream.epoch, stream.position) == (2, 2)
 

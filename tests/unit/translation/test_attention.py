@@ -14,7 +14,8 @@ from support import strategies
 from support.small_models import Small, small
 from trdec.model.translation_model import TranslationModel
 from trdec.model.tree_decoder import TreeDecoder
-from trdec.search.beam import BeamSettings, Hypothesis, beam_search
+from trdec.search.beam import BeamSettings, beam_search
+from trdec.search.hypotheses import Hypothesis
 from trdec.search.limits import LengthLimits
 from trdec.systems import SYSTEMS
 from trdec.targets.target import replay

@@ -351,7 +351,9 @@ class FastSearch:
             return torch.tanh(torch.addmm(context, states, self._readout[0]))
         size = self._readout[0].shape[1]
         features = states.new_empty(len(states), size)  # R F
-        for rows, weight, projected in zip(due, self._readout, context.split(size, dim=1), strict=True):
+        for rows, weight, projected in zip(
+            due, self._readout, context.split_with_sizes([size] * len(due), dim=1), strict=True
+        ):
             if len(rows):
                 found = torch.addmm(projected.index_select(0, rows), states.index_select(0, rows), weight)  # n F
                 features.index_copy_(0, rows, found.tanh_())
