@@ -144,7 +144,7 @@ class AttentionTape:
 
     def forward(self, begin: int, hidden: Tensor, readers: Readers) -> None:
         """Fill the weights of the places from `begin` on, given their hidden states n H and sentences."""
-        end = begin + len(readers)
+        end = begin + readers.count
         queries = self.comparison.queries(hidden, out=self.queries[begin:end])  # n H
         self.comparison.weights(readers, queries, self.weights[self.num_starts + begin : self.num_starts + end])
 
@@ -155,7 +155,7 @@ class AttentionTape:
 
     def backward(self, begin: int, readers: Readers, d_weights: Tensor) -> Tensor:
         """The gradient n H of the hidden states, given that of the weights n S."""
-        end = begin + len(readers)
+        end = begin + readers.count
         weights = self.weights[self.num_starts + begin : self.num_starts + end]  # n S
         d_scores = self._kernels.softmax_backward(weights, d_weights)  # n S
         d_queries = self.d_queries[begin:end]  # n H

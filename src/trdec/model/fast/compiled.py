@@ -109,20 +109,21 @@ class CompiledMatrix(RightMatrix):
         return panels
 
     def times(self, rows: Tensor, out: Tensor | None = None) -> Tensor:
-        if len(rows) > FEW:
+        count = rows.shape[0]
+        if count > FEW:
             return super().times(rows, out)
-        out = rows.new_empty(len(rows), self._width) if out is None else out
+        out = rows.new_empty(count, self._width) if out is None else out
         self._product(rows, out, add=False)
         return out
 
     def add_product(self, out: Tensor, rows: Tensor) -> None:
-        if len(rows) > FEW:
+        if rows.shape[0] > FEW:
             super().add_product(out, rows)
         else:
             self._product(rows, out, add=True)
 
     def _product(self, rows: Tensor, out: Tensor, add: bool) -> None:
-        n, height, width = len(rows), self._height, self._width
+        n, height, width = rows.shape[0], self._height, self._width
         rows = _read(rows, n, height)
         address, stride = _fill_rows(out, n, width)
         self._library.product(n, height, width, rows.data_ptr(), height, self._panels.data_ptr(), address, stride, add)
@@ -148,10 +149,10 @@ class CompiledTable(SourceTable):
 
     def _by(self, readers: Readers) -> tuple[int, ...]:
         """What every function takes first: how many rows and numbers, who reads what, and the vectors."""
-        return len(readers), self._size, readers.address, self._places, self._address
+        return readers.count, self._size, readers.address, self._places, self._address
 
     def add_sums(self, readers: Readers, weights: Tensor, out: Tensor) -> None:
-        n = len(readers)
+        n = readers.count
         weights = _read(weights, n, self.width)
         address, stride = _fill_rows(out, n, self._size)
         self._library.sums(
@@ -171,7 +172,7 @@ class CompiledTable(SourceTable):
         self._dots(readers, rows, out, add=True)
 
     def _dots(self, readers: Readers, rows: Tensor, out: Tensor, add: bool) -> None:
-        n = len(readers)
+        n = readers.count
         rows = _read(rows, n, self._size)
         address, stride = _fill_rows(out, n, self.width)
         self._library.dots(
@@ -189,20 +190,20 @@ class CompiledTable(SourceTable):
 
     def dot_weights(self, readers: Readers, queries: Tensor, out: Tensor) -> None:
         self._dots(readers, queries, out, add=False)
-        self._library.softmax(len(readers), self.width, readers.address, self._places, _fill(out, *out.shape))
+        self._library.softmax(readers.count, self.width, readers.address, self._places, _fill(out, *out.shape))
 
     def dot_backward(
         self, readers: Readers, queries: Tensor, d_scores: Tensor, d_queries: Tensor, d_keys: SourceTable
     ) -> None:
         assert isinstance(d_keys, CompiledTable)
-        n = len(readers)
+        n = readers.count
         d_scores, queries = _read(d_scores, n, self.width), _read(queries, n, self._size)
         address = _fill(d_queries, n, self._size)
         self._library.sums(*self._by(readers), d_scores.data_ptr(), self.width, address, self._size, False)
         self._library.add_outer(*d_keys._by(readers), d_scores.data_ptr(), self.width, queries.data_ptr())
 
     def additive_weights(self, readers: Readers, queries: Tensor, weight: Tensor, apart: bool, out: Tensor) -> None:
-        n = len(readers)
+        n = readers.count
         queries, weight = _read(queries, n, self._size), _read(weight, self._size)
         address = _fill(out, n, self.width)
         self._library.additive_scores(
@@ -221,7 +222,7 @@ class CompiledTable(SourceTable):
         d_weight: Tensor,
     ) -> None:
         assert isinstance(d_keys, CompiledTable)
-        n = len(readers)
+        n = readers.count
         queries, d_scores = _read(queries, n, self._size), _read(d_scores, n, self.width)
         self._library.additive_backward(
             *self._by(readers),

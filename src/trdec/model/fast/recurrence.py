@@ -201,13 +201,13 @@ class ParentTape:
     def project(self, step: int, hidden: Tensor) -> None:
         """Project the states among n H of a step that have children."""
         numbers, rows = self.referenced.made_at(step)
-        if len(rows):
+        if rows.shape[0]:
             self.columns.times(hidden.index_select(0, rows), out=self.projected[numbers])
 
     def project_backward(self, step: int, d_hidden: Tensor) -> None:
         """Add the children's share to the gradient n H of a step's states."""
         numbers, rows = self.referenced.made_at(step)
-        if len(rows):
+        if rows.shape[0]:
             d_hidden.index_add_(0, rows, self.weight_rows.times(self.d_projected[numbers]))
 
     def gradient(self, hidden: Tensor) -> Tensor:
@@ -356,7 +356,7 @@ class Tape:
                 parents.project(step, hidden)
             if self.word is not None and self.words_in_rules is not None and words is not None:
                 word_visit = words.visits[step]
-                if len(word_visit.readers):
+                if word_visit.readers.count:
                     self.words_in_rules.forward(word_visit, self.word.forward(word_visit))
 
     def backward(
@@ -374,7 +374,7 @@ class Tape:
         d_cell = torch.zeros_like(rule.lstm.cells[: plan.num_rows])  # B H
         d_recurrent = torch.zeros_like(d_cell)  # B H
         for step, visit in reversed(list(enumerate(plan.visits))):
-            if words is not None and len(words.visits[step].readers):
+            if words is not None and words.visits[step].readers.count:
                 assert d_word is not None
                 self._backward_words(words.visits[step], d_word, d_word_cells)
             d_hidden = d_recurrent[visit.rows].add_(d_rule[visit.begin : visit.end])  # n H

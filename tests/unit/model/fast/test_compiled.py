@@ -160,7 +160,7 @@ lengths = st.lists(st.integers(1, 20), min_size=1, max_size=6)
 @given(seed=seeds, lengths=lengths, size=widths, shared=st.booleans())
 def test_sums_are_torchs(build: CompiledKernels, seed: int, lengths: list[int], size: int, shared: bool) -> None:
     random, readers = drawing(seed), readers_of(seed, len(lengths), shared)
-    packed, weights, out = random(sum(lengths), size), random(len(readers), max(lengths)), random(len(readers), size)
+    packed, weights, out = random(sum(lengths), size), random(readers.count, max(lengths)), random(readers.count, size)
     for row, sentence in enumerate(readers.sentences):
         weights[row, lengths[sentence] :] = 0
     found = [out.clone(), out.clone()]
@@ -174,7 +174,7 @@ def test_sums_are_torchs(build: CompiledKernels, seed: int, lengths: list[int], 
 @given(seed=seeds, lengths=lengths, size=widths)
 def test_dots_are_torchs(build: CompiledKernels, seed: int, lengths: list[int], size: int) -> None:
     random, readers = drawing(seed), readers_of(seed, len(lengths), shared=False)
-    packed, rows, out = random(sum(lengths), size), random(len(readers), size), random(len(readers), max(lengths))
+    packed, rows, out = random(sum(lengths), size), random(readers.count, size), random(readers.count, max(lengths))
     found = [out.clone(), out.clone()]
     for kernels, into in zip((build, TORCH), found, strict=True):
         kernels.table(packed, lengths).add_dots(readers, rows, into)
@@ -192,16 +192,16 @@ def test_attention_is_torchs(
 ) -> None:
     """Keys far above 0 and queries as far below, so that their exponentials overflow."""
     random, readers = drawing(seed), readers_of(seed, len(lengths), shared)
-    keys, hidden = random(sum(lengths), size) + away, random(len(readers), size) / math.sqrt(size) - away
+    keys, hidden = random(sum(lengths), size) + away, random(readers.count, size) / math.sqrt(size) - away
     parameters = (torch.eye(size), random(size) / math.sqrt(size)) if kind is AdditiveAttention else ()
-    d_scores = random(len(readers), max(lengths))
+    d_scores = random(readers.count, max(lengths))
     for row, sentence in enumerate(readers.sentences):
         d_scores[row, lengths[sentence] :] = 0
     found = []
     for kernels in (build, TORCH):
         with using(kernels):
             comparison = comparison_of(kind, keys.clone(), lengths, parameters)
-            queries, weights = comparison.queries(hidden), torch.empty(len(readers), max(lengths))
+            queries, weights = comparison.queries(hidden), torch.empty(readers.count, max(lengths))
             comparison.weights(readers, queries, weights)
             outputs = [weights]
             if not shared:
