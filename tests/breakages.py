@@ -171,21 +171,21 @@ BREAKAGES = [
         "tests/laws/test_step_equals_sequence.py",
     ),
     Breakage(
-        "model/fast/attention.py",
+        "model/fast/source_table.py",
         "compared.addcmul_(compared, compared, value=-1)",
         "compared.addcmul_(compared, compared, value=-2)",
         "tests/unit/model/fast/test_fast_attention.py",
     ),
     Breakage(
-        "model/fast/attention.py",
-        "scores = self.bias.index_select(0, numbers)",
-        "scores = self.bias.index_select(0, numbers).zero_()",
+        "model/fast/source_table.py",
+        "masked_fill_(is_padding, -torch.inf)",
+        "masked_fill_(is_padding, 0)",
         "tests/unit/model/fast/test_fast_attention.py",
     ),
     Breakage(
-        "model/fast/kernels.py",
-        "self.padded.index_add_(0,",
-        "self.padded.index_copy_(0,",
+        "model/fast/source_table.py",
+        "self._padded.index_add_(0,",
+        "self._padded.index_copy_(0,",
         "tests/unit/model/fast/test_fast_attention.py",
     ),
     Breakage(
