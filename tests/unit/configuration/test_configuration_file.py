@@ -123,7 +123,11 @@ def test_paths_of_data_are_below_the_folder(write: Any) -> None:
             [],
             "my.yaml, line 6: the configuration has no key 'hidden_size'. Did you mean 'model.hidden_size'?",
         ),
-        ("batches: {xyz: 3}", [], "my.yaml, line 6: batches has no key 'xyz'. It has batch_type, batch_size."),
+        (
+            "batches: {xyz: 3}",
+            [],
+            "my.yaml, line 6: batches has no key 'xyz'. It has batch_type, batch_size, subword_dropout.",
+        ),
         (
             "",
             ["training.max_update=3"],
