@@ -10,7 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__AVX512F__)
+#if defined(W) /* a test may choose */
+#elif defined(__AVX512F__)
 #define W 16
 #elif defined(__AVX__)
 #define W 8
@@ -172,7 +173,8 @@ void trdec_lstm_gates_backward(int64_t n, int64_t size, const float *gates, cons
 
 #define PANEL 16 /* columns that are stored together: a cache line */
 #define V (PANEL / W)
-#define ROWS 6 /* rows that are multiplied together: 12 sums, for 16 registers */
+#define ROWS 6 /* rows that are multiplied together */
+#define PANELS(R) (12 / ((R)*V) > 4 ? 4 : 12 / ((R)*V) > 1 ? 12 / ((R)*V) : 1) /* with so many: 12 sums at a time */
 
 /* Add to c, or put there, R rows of a times P panels of b: row k of a panel begins at b + k * ldb. */
 INLINE void tile(const int R, const int P, int64_t K, const float *a, int64_t lda, const float *b, int64_t ldb,
@@ -210,10 +212,10 @@ static void narrow(int64_t n, int64_t K, int64_t X, const float *a, int64_t lda,
         }
 }
 
-#define TILES(R, P)                                                                                                   \
+#define TILES(R)                                                                                                      \
     case R:                                                                                                           \
-        for (; x + P * PANEL <= X; x += P * PANEL)                                                                    \
-            tile(R, P, K, a, lda, b + x / PANEL * panel_stride, ldb, panel_stride, c + x, ldc, add);                   \
+        for (; x + PANELS(R) * PANEL <= X; x += PANELS(R) * PANEL)                                                    \
+            tile(R, PANELS(R), K, a, lda, b + x / PANEL * panel_stride, ldb, panel_stride, c + x, ldc, add);                   \
         for (; x + PANEL <= X; x += PANEL)                                                                            \
             tile(R, 1, K, a, lda, b + x / PANEL * panel_stride, ldb, panel_stride, c + x, ldc, add);                   \
         break;
@@ -224,12 +226,12 @@ static void block(int64_t R, int64_t K, int64_t X, const float *a, int64_t lda, 
 {
     int64_t x = 0;
     switch (R) {
-        TILES(1, 4)
-        TILES(2, 3)
-        TILES(3, 2)
-        TILES(4, 1)
-        TILES(5, 1)
-        TILES(6, 1)
+        TILES(1)
+        TILES(2)
+        TILES(3)
+        TILES(4)
+        TILES(5)
+        TILES(6)
     }
     if (x < X)
         narrow(R, K, X - x, a, lda, b + x / PANEL * panel_stride, ldb, c + x, ldc, add);
