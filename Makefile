@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.ready-docs
 
-.PHONY: demo test test-slow test-systems test-breakages test-sanitised check format docs clean
+.PHONY: demo test test-slow test-systems test-breakages test-fuzz test-sanitised check format docs clean
 
 demo: $(READY)  ## train two systems on a toy language, translate, draw a tree, compare
 	$(BIN)/python examples/demo.py
@@ -29,6 +29,10 @@ test-systems: $(READY)  ## train all eight systems on the toy language: a quarte
 
 test-slow: $(READY)  ## the tests that take longer
 	$(BIN)/python -m pytest -m slow
+
+FUZZ_SECONDS ?= 150
+test-fuzz: $(READY)  ## generated input for everything that reads: FUZZ_SECONDS=... for longer, FUZZ=--help for options
+	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(FUZZ_SECONDS) $(FUZZ)
 
 check: $(READY)  ## style and types
 	$(BIN)/ruff check .

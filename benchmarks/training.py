@@ -35,8 +35,9 @@ from trdec.targets.derivation import BEGUN, DerivationTarget
 from trdec.targets.sequence import Seq2SeqTarget
 from trdec.targets.target import ActionTable, Target, replay
 from trdec.text import Subwords
+from trdec.tokenisers import WORD_START
 from trdec.trees.builders import version_1
-from trdec.trees.transforms import WORD_START, rooted, segment, wrap_words
+from trdec.trees.transforms import rooted, segment, wrap_words
 from trdec.trees.tree import PRE, Nonterminal
 
 REFERENCE_RATE = 140.0

@@ -31,6 +31,36 @@ class Breakage:
 
 BREAKAGES = [
     Breakage(
+        "tokenisers.py",
+        'WORD_START if " " in gap else gap',
+        "WORD_START",
+        "tests/laws/test_raw_text.py",
+    ),
+    Breakage(
+        "tokenisers.py",
+        'unicodedata.normalize("NFC", text).translate',
+        "text.translate",
+        "tests/laws/test_raw_text.py",
+    ),
+    Breakage(
+        "text.py",
+        'normalization_rule_name="identity", **_AS_WRITTEN',
+        "**_AS_WRITTEN",
+        "tests/laws/test_raw_text.py",
+    ),
+    Breakage(
+        "trees/alignment.py",
+        'WORD_START if not start or " " in gap else gap',
+        'WORD_START if " " in gap else gap',
+        "tests/unit/trees/test_alignment.py",
+    ),
+    Breakage(
+        "data/corpus.py",
+        "conllu.surface_words(lines) if kind == DEPENDENCY else leaves_of(entry.tree)",
+        "leaves_of(entry.tree)",
+        "tests/unit/data/test_raw_text_data.py",
+    ),
+    Breakage(
         "trees/builders.py",
         "middle = (len(nodes) + 1) // 2",
         "middle = len(nodes) // 2",
@@ -49,6 +79,12 @@ BREAKAGES = [
         "tests/laws/test_trees.py",
     ),
     Breakage(
+        "trees/brackets.py",
+        "*+[){WHITESPACE}]*+",
+        "*+[)\\s]*+",
+        "tests/laws/test_tree_files.py",
+    ),
+    Breakage(
         "trees/dependency.py",
         "if dependent > word and not written:",
         "if not written:",
@@ -56,9 +92,9 @@ BREAKAGES = [
     ),
     Breakage(
         "trees/dependency.py",
-        "shortest = min(crossing, key=lambda word: (abs(lifted[word] - word), word))",
-        "shortest = crossing[0]; lifted[shortest] = 0; continue",
-        "tests/unit/trees/test_dependency_lifting.py",
+        "        if below[word] & runs[left]:\n",
+        "        if False:\n",
+        "tests/laws/test_dependency.py",
     ),
     Breakage(
         "trees/preterminals.py",

@@ -9,9 +9,10 @@ from pathlib import Path
 SOURCE = Path(__file__).parent.parent / "src" / "trdec"
 
 LAYERS = [
-    ["errors", "freed_memory"],
+    ["errors", "freed_memory", "progress"],
     ["extensions"],
     ["files"],
+    ["tokenisers", "detection"],
     ["text"],
     ["trees"],
     ["targets"],
@@ -31,8 +32,11 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 WITHOUT_TORCH = (
     "errors",
     "freed_memory",
+    "progress",
     "extensions",
     "files",
+    "tokenisers",
+    "detection",
     "text",
     "trees",
     "targets",

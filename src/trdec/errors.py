@@ -22,6 +22,8 @@
     ├── TrainingError           training that cannot continue
     │   └── TrainingInterrupted training stopped by a signal, which can be resumed
     ├── ModelError              a model directory that is missing, incomplete, damaged or from another version
+    │   └── UntrustedCodeError  a model that names code from outside trdec, which its user did not allow
+    ├── OutOfMemoryError        a task that needs more memory than there is
     ├── SearchError             a sentence with no derivation that meets the demands
     └── IllegalActionError      an action that the open symbol does not allow
 
@@ -30,6 +32,9 @@ A message says what was expected, what was found, where, and what to do.
 
 from __future__ import annotations
 
+import contextlib
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -125,6 +130,14 @@ class ModelError(TrdecError):
     """A model directory that is missing, incomplete, damaged or from another version."""
 
 
+class UntrustedCodeError(ModelError):
+    """A model that names code from outside trdec, which its user did not allow."""
+
+
+class OutOfMemoryError(TrdecError):
+    """A task that needs more memory than the computer or its device has."""
+
+
 class SearchError(TrdecError):
     """A sentence with no derivation that meets the demands on it."""
 
@@ -139,6 +152,11 @@ class IllegalActionError(TrdecError):
     """An action that the open symbol does not allow."""
 
 
+def excerpt(text: str, longest: int = 60) -> str:
+    """The text in quotes as a message shows it: escaped, and cut if it is long."""
+    return repr(text) if len(text) <= longest else f"{text[:longest]!r} and {len(text) - longest} more characters"
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A place in an input, as errors name it: ``dev.trees, line 112``."""
@@ -148,3 +166,20 @@ class Place:
 
     def __str__(self) -> str:
         return f"{self.file}, line {self.line}"
+
+
+_NO_MEMORY = re.compile(r"out of memory|not enough memory|allocate memory|size calculation overflowed", re.IGNORECASE)
+_ASKED = re.compile(r"tried to allocate ([\d.]+ ?\w+)", re.IGNORECASE)
+
+
+@contextlib.contextmanager
+def memory_errors(advice: str) -> Iterator[None]:
+    """Turns a lack of memory in the block, of the computer or of its device, into an OutOfMemoryError with advice."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:  # torch's own error is a RuntimeError
+        if not isinstance(error, MemoryError) and not _NO_MEMORY.search(str(error)):
+            raise
+        asked = _ASKED.search(str(error))
+        amount = f" for another {asked[1]}" if asked else ""
+        raise OutOfMemoryError(f"there is not enough memory{amount}. {advice}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import os
@@ -20,7 +21,10 @@ from trdec.errors import EncodingError, FileError, Place, TrdecError
 STANDARD = "-"
 """The file name that means standard input or standard output."""
 
-_WORD = re.compile(r"[^ \t\r\n\f\v]+")
+WHITESPACE = " \t\r\n\f\v"
+"""What separates words. Other spaces, such as U+00A0, U+2028 or U+3000, are part of a word."""
+
+_WORD = re.compile(f"[^{WHITESPACE}]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +40,24 @@ def split_words(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
+def is_blank(text: str) -> bool:
+    """Whether a line has no words."""
+    return not text.strip(WHITESPACE)
+
+
 def read_lines(path: Path | str) -> Iterator[Line]:
     """The lines of a UTF-8 file, or of standard input for `-`, one at a time.
 
     Only a line feed (or both characters of a carriage return and line feed) ends a line.
     """
     if str(path) == STANDARD:
-        yield from _decoded(sys.stdin.buffer, "<standard input>")
+        try:
+            yield from _decoded(sys.stdin.buffer, "<standard input>")
+        except OSError as error:
+            closed = "it is closed" if error.errno == errno.EBADF else _reason(error)
+            raise FileError(
+                f"standard input: cannot be read: {closed}. Name a file, or give text by a pipe."
+            ) from error
         return
     try:
         with Path(path).open("rb") as stream:
@@ -238,6 +253,8 @@ def at_home(value: Any) -> Any:
     """A path with a leading `~` or `~name` expanded as in a shell; any other value as it is."""
     if not isinstance(value, Path):
         return value
+    if "\0" in str(value):
+        raise ValueError(f"expected a path, found {str(value)!r}: no file has the character NUL in its name.")
     try:
         return value.expanduser()
     except RuntimeError as error:

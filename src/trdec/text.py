@@ -1,51 +1,25 @@
-"""Text as words, words as pieces, and back."""
+"""Words as pieces, and back."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
 import sentencepiece
 
 from trdec.errors import SubwordError
-from trdec.files import split_words
-
-
-class Tokeniser:
-    """Tokens of raw text, and raw text of tokens, in one language ('en', 'de', ...)."""
-
-    def __init__(self, language: str) -> None:
-        self.language = language
-
-    # sacremoses is slow to import and to set up, so this is done on first use.
-    @cached_property
-    def _tokeniser(self) -> Any:
-        from sacremoses import MosesTokenizer
-
-        return MosesTokenizer(lang=self.language)
-
-    @cached_property
-    def _detokeniser(self) -> Any:
-        from sacremoses import MosesDetokenizer
-
-        return MosesDetokenizer(lang=self.language)
-
-    def split(self, text: str) -> list[str]:
-        """The tokens of a raw line: "The cat's fish." -> The cat 's fish ."""
-        return list(self._tokeniser.tokenize(text, escape=False))
-
-    def join(self, tokens: Sequence[str]) -> str:
-        """The raw line of these tokens."""
-        return str(self._detokeniser.detokenize(list(tokens), unescape=False))
-
+from trdec.tokenisers import Tokeniser
 
 UNKNOWN = "<unk>"
 """The piece for everything that has no piece of its own."""
 
 SubwordKind = Literal["bpe", "unigram"]
+
+_AS_WRITTEN = {"add_dummy_prefix": False, "remove_extra_whitespaces": False}
+"""sentencepiece's options for words that carry their spaces."""
 
 LONGEST_LINE = 2**30
 """Bytes of a line to learn from; sentencepiece silently skips longer lines, by default from 4192 bytes on."""
@@ -55,7 +29,7 @@ class Subwords:
     """Words as the pieces of a sentencepiece model.
 
     Words are split one at a time. This gives the same pieces as splitting the whole line, because pieces never cross
-    whitespace.
+    whitespace, or any border between the words that a model was learnt from.
     """
 
     def __init__(self, model: bytes) -> None:
@@ -82,6 +56,19 @@ class Subwords:
     @classmethod
     def train(cls, lines: Iterable[str], kind: SubwordKind, size: int) -> Subwords:
         """A model of `size` pieces learnt from the lines; every character in them gets a piece."""
+        return cls._trained(lines, kind, size)
+
+    @classmethod
+    def train_on_words(cls, counts: Mapping[str, int], kind: SubwordKind, size: int) -> Subwords:
+        """A model learnt from words that carry their spaces, and how often each occurs; no piece crosses a word's end.
+
+        Characters stay as they are, so that pieces spell exactly the words they were split from.
+        """
+        rows = (f"{word}\t{count}" for word, count in counts.items())
+        return cls._trained(rows, kind, size, input_format="tsv", normalization_rule_name="identity", **_AS_WRITTEN)
+
+    @classmethod
+    def _trained(cls, lines: Iterable[str], kind: SubwordKind, size: int, **options: Any) -> Subwords:
         buffer = io.BytesIO()
         failed: list[Exception] = []
 
@@ -102,6 +89,7 @@ class Subwords:
                 num_threads=1,  # the same model on every machine
                 max_sentence_length=LONGEST_LINE,
                 minloglevel=2,
+                **options,
             )
         except (RuntimeError, OSError) as error:
             if failed:  # reading the lines, not learning from them
@@ -111,6 +99,13 @@ class Subwords:
                 "Choose a smaller size for a small text, a larger one for a text with many different characters."
             ) from error
         return cls(buffer.getvalue())
+
+    def for_spaced_words(self) -> Subwords:
+        """The same model for words that carry their spaces: it adds none of its own."""
+        processor = sentencepiece.SentencePieceProcessor()
+        processor.LoadFromSerializedProto(self.model)
+        processor.override_normalizer_spec(**_AS_WRITTEN)
+        return Subwords(processor.serialized_model_proto())
 
     def save(self, path: Path) -> None:
         """Write the model to a file that `load` reads."""
@@ -155,27 +150,26 @@ class Subwords:
         return bool(self._processor.is_control(number) or self._processor.is_unknown(number))
 
 
-def word_splitter(language: str | None) -> Callable[[str], list[str]]:
-    """The function that splits a line into words: a language's tokeniser, or whitespace for tokenised text."""
-    return split_words if language is None else Tokeniser(language).split
-
-
 class Side:
     """One side of a corpus: text as words and words as pieces; it can be pickled for worker processes."""
 
-    def __init__(self, subwords: Subwords, language: str | None) -> None:
+    def __init__(self, subwords: Subwords, tokeniser: Tokeniser) -> None:
         self.subwords = subwords
-        self.language = language
-        self.split = word_splitter(language)
-        self.join: Callable[[Sequence[str]], str] = " ".join if language is None else Tokeniser(language).join
+        self.tokeniser = tokeniser
+        self.split = tokeniser.split
+        self.join = tokeniser.join
 
     def pieces(self, words: Sequence[str]) -> list[str]:
         """The pieces of the words, in one list."""
         return [piece for word in words for piece in self.subwords.split(word)]
 
-    def __reduce__(self) -> tuple[Callable[..., Side], tuple[bytes, str | None]]:
-        return _from_model, (self.subwords.model, self.language)
+    def text_of(self, pieces: Sequence[str]) -> str:
+        """The line that the pieces spell."""
+        return self.join(self.tokeniser.words_of("".join(pieces)))
+
+    def __reduce__(self) -> tuple[Callable[..., Side], tuple[bytes, Tokeniser]]:
+        return _from_model, (self.subwords.model, self.tokeniser)
 
 
-def _from_model(model: bytes, language: str | None) -> Side:
-    return Side(Subwords(model), language)
+def _from_model(model: bytes, tokeniser: Tokeniser) -> Side:
+    return Side(Subwords(model), tokeniser)

@@ -2,15 +2,51 @@
 
 from __future__ import annotations
 
+import time
+from random import Random
+
+import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from support import strategies
+from trdec.errors import HeadsError
 from trdec.trees.dependency import from_heads, is_projective, projectivise, to_heads
 from trdec.trees.tree import NULL, Nonterminal, Terminal, preorder, words
 
 
 def _numbered(heads: list[int]) -> list[str]:
     return [f"w{number}" for number in range(1, len(heads) + 1)]
+
+
+def _hangs_from(heads: list[int], word: int, head: int) -> bool:
+    while word not in (0, head):
+        word = heads[word]
+    return word == head
+
+
+def _lifted_by_definition(heads: list[int]) -> list[int]:
+    """The definition: the shortest arc over a word that does not hang from its head is lifted, again and again."""
+    lifted = [0, *heads]
+    while True:
+        crossing = [
+            (abs(word - head), word)
+            for word, head in enumerate(lifted)
+            if any(not _hangs_from(lifted, other, head) for other in range(min(word, head) + 1, max(word, head)))
+        ]
+        if not crossing:
+            return lifted[1:]
+        _, shortest = min(crossing)
+        lifted[shortest] = lifted[lifted[shortest]]
+
+
+def _random_heads(number: int, random: Random, nearest: int) -> list[int]:
+    """Heads of words in a random order, each one of the `nearest` words before it there: if few, the tree is deep."""
+    order = random.sample(range(1, number + 1), number)
+    heads = [0] * (number + 1)
+    for position, word in enumerate(order):
+        heads[word] = random.choice(order[max(0, position - nearest) : position] or [0])
+    return heads[1:]
 
 
 def _crosses_by_definition(heads: list[int]) -> bool:
@@ -43,6 +79,35 @@ def test_words_keep_their_order_whatever_the_heads(heads: list[int]) -> None:
         if isinstance(node, Nonterminal):
             assert node.label == NULL
             assert sum(isinstance(child, Terminal) for child in node.children) == 1
+
+
+@given(strategies.any_heads())
+def test_the_shortest_arc_that_crosses_is_lifted_until_none_crosses(heads: list[int]) -> None:
+    assert projectivise(heads) == _lifted_by_definition(heads)
+
+
+@given(st.integers(1, 30), st.sampled_from([1, 2, 3, 30]), st.randoms(use_true_random=False))
+def test_lifting_follows_its_definition_in_long_and_deep_trees_too(number: int, nearest: int, random: Random) -> None:
+    heads = _random_heads(number, random, nearest)
+    assert projectivise(heads) == _lifted_by_definition(heads)
+
+
+@pytest.mark.parametrize("nearest", [1, 3, 3000])
+def test_three_thousand_words_with_crossing_arcs_are_lifted_in_a_moment(nearest: int) -> None:
+    heads = _random_heads(3000, Random(1), nearest)
+    begin = time.process_time()
+    assert is_projective(projectivise(heads))
+    assert time.process_time() - begin < 3
+
+
+def test_arcs_that_cross_beyond_all_measure_are_refused_in_a_moment() -> None:
+    # A chain of n words, then a root, then n words that hang from the end of the chain: each is lifted n times.
+    begin = time.process_time()
+    with pytest.raises(HeadsError, match=r"4001 words .* 500000 lifts"):
+        projectivise([*range(2000), 0, *[2000] * 2000])
+    with pytest.raises(HeadsError, match=r"20000 words, and it has 20004"):
+        projectivise([3, 4, 0, 0, *[1] * 20_000])
+    assert time.process_time() - begin < 4
 
 
 @given(strategies.any_heads())

@@ -8,11 +8,14 @@ import zipfile
 
 
 def tar_of(
-    files: dict[str, bytes], links: dict[str, str] | None = None, more_files: dict[str, bytes] | None = None
+    files: dict[str, bytes],
+    links: dict[str, str] | None = None,
+    more_files: dict[str, bytes] | None = None,
+    tar_format: int = tarfile.GNU_FORMAT,
 ) -> bytes:
     """A compressed tar file of files by name, then of symbolic links by name, then of more files."""
     stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w:gz") as tar:
+    with tarfile.open(fileobj=stream, mode="w:gz", format=tar_format) as tar:
         _add(tar, files)
         for name, target in (links or {}).items():
             member = tarfile.TarInfo(name)

@@ -16,6 +16,7 @@ class FileServer:
         self.tags: dict[str, str] = {}  # entity tags by path; a file without one cannot be gone on with
         self.knows_ranges = True
         self.cuts: list[int] = []  # after so many bytes the next connections are cut, one each
+        self.length: str | None = None  # what the server says of a file's length, in place of the truth
         self.requests: list[tuple[str, str | None]] = []  # path and range, in order
         self.url = ""
 
@@ -52,7 +53,7 @@ def serving() -> Iterator[FileServer]:
                 self.send_response(200)
             if tag is not None:
                 self.send_header("ETag", tag)
-            self.send_header("Content-Length", str(len(content) - start))
+            self.send_header("Content-Length", held.length or str(len(content) - start))
             self.end_headers()
             body = content[start:]
             self.wfile.write(body[: held.cuts.pop(0)] if held.cuts else body)

@@ -13,6 +13,12 @@ _letters = st.text(
     st.characters(exclude_categories=("Cs", "Cc", "Zs", "Zl", "Zp"), exclude_characters="▁"), min_size=1, max_size=5
 )
 
+# What a word may hold: everything but ASCII whitespace, so also spaces and line ends of other kinds.
+unicode_words = st.one_of(
+    st.text(st.sampled_from("\u3000\u00a0\u2028\u2029\x85\x1c\x1d\x1e\x1f\ufeff\0()\\-#_a"), min_size=1, max_size=4),
+    st.text(st.characters(exclude_categories=("Cs",), exclude_characters=" \t\r\n\f\v"), min_size=1, max_size=5),
+)
+
 words = st.one_of(st.sampled_from(_AWKWARD), st.sampled_from(["the", "cat", "eats", "fish", "."]), _letters)
 plain_words = st.text("abcdefgh", min_size=1, max_size=4)
 labels = st.one_of(st.sampled_from(["S", "NP", "VP", "NULL", "(S\\NP)/NP", "-LRB-"]), _letters).filter(

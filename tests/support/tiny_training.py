@@ -94,6 +94,7 @@ class Recorder:
     train: list[Any] = field(default_factory=list)
     dev: list[Any] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    tasks: dict[str, Any] = field(default_factory=dict)
     ended: bool = False
 
     def begin(self, update: int, max_updates: int) -> None:
@@ -104,6 +105,9 @@ class Recorder:
             self.on_advance(update)
         if update == self.die_after:
             raise PowerCut
+
+    def progress(self, task: str, done: int, total: int | None) -> None:
+        self.tasks[task] = (done, total)
 
     def training(self, row: Any) -> None:
         self.train.append(row)

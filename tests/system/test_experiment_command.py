@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -47,7 +48,7 @@ published: {seq2seq: 10.9}
 def _write(folder: Path, output: Path) -> Path:
     (folder / "recipe.yaml").write_text(RECIPE)
     path = folder / "experiment.yaml"
-    path.write_text(EXPERIMENT.replace("OUTPUT", str(output)))
+    path.write_text(EXPERIMENT.replace("OUTPUT", json.dumps(str(output))))
     return path
 
 
@@ -66,14 +67,15 @@ def _results(output: Path) -> dict[str, Any]:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of a finished experiment; its file stands beside it."""
     folder = tmp_path_factory.mktemp("experiment")
-    file = _write(folder, folder / "out")
+    out = folder / "my #1: [out] of 'two'"  # a name that neither YAML nor a shell may take apart
+    file = _write(folder, out)
     command = [sys.executable, "-m", "trdec.cli.main", "experiment", str(file), "--jobs", "2"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
-    assert result.stdout == f"{folder / 'out' / 'report.html'}\n"
+    assert result.stdout == f"{out / 'report.html'}\n"
     assert "trdec-binary, seed 1: trained in" in result.stderr
     assert "trdec-binary, seed 1: translated 50 lines" in result.stderr
-    return folder / "out"
+    return out
 
 
 def test_the_report_has_a_row_for_each_system(finished: Path) -> None:
@@ -132,7 +134,7 @@ def test_every_command_of_the_report_can_be_run_again(finished: Path, trdec: Run
     report = json.loads((finished / "report.json").read_text())
     before = (finished / "runs" / "seq2seq-1" / "translations.txt").read_bytes()
     for command in report["runs"][0]["commands"].values():
-        result = trdec(*command.removeprefix("trdec ").split(" "))
+        result = trdec(*shlex.split(command)[1:])
         assert result.returncode == 0, result.stderr
     assert (finished / "runs" / "seq2seq-1" / "translations.txt").read_bytes() == before
 

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from trdec.configuration import Configuration
 from trdec.corpora.toy.generate import write_corpus
 from trdec.data.prepare import Preparation
 from trdec.data.store import Prepared
 from trdec.systems import SYSTEMS
-from trdec.training.display import PlainDisplay
+from trdec.training.display import TrainingDisplay
 from trdec.training.observers import JsonLines
 from trdec.training.trainer import train
 
@@ -82,7 +83,7 @@ FAMILIES = ("seq2seq", "ccg", "lin", "trdec-dep")
     "system", [name if name in FAMILIES else pytest.param(name, marks=pytest.mark.slow) for name in SYSTEMS]
 )
 def test_a_system_learns_more_than_frequencies(toy: Path, tmp_path: Path, system: str) -> None:
-    train(configuration(system, toy, tmp_path), PlainDisplay(print))
+    train(configuration(system, toy, tmp_path), TrainingDisplay(Console()))
     dev = [row for row in JsonLines(tmp_path / "log.jsonl").rows() if row["event"] == "dev"][-1]
     baseline = unigram_perplexities(Preparation.open(tmp_path))
     print(system, dev["perplexity"], baseline)

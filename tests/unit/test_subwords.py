@@ -9,7 +9,8 @@ import pytest
 
 from trdec.errors import EncodingError, SubwordError
 from trdec.files import read_lines, split_words
-from trdec.text import UNKNOWN, Subwords, Tokeniser
+from trdec.text import UNKNOWN, Subwords
+from trdec.tokenisers import MosesTokeniser
 
 LINES = ["the cat eats the fish", "the fishes eat cats", "a cat and a fish eat", "cats and fishes"] * 20
 
@@ -70,7 +71,7 @@ def test_text_that_cannot_be_read_is_said_to_be_that(tmp_path: Path) -> None:
 
 
 def test_tokens_join_to_the_raw_text_again() -> None:
-    english = Tokeniser("en")
+    english = MosesTokeniser("en")
     assert english.split("The cat's fish (raw) is gone.") == [
         "The",
         "cat",

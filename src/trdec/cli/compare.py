@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trdec.cli.evaluate import BleuTokeniser, NoTerOption, TokeniseOption
+from trdec.cli.evaluate import BleuTokeniser, NoTerOption, TokeniseOption, chosen_bleu_tokeniser
 from trdec.cli.options import JsonOption
 
 if TYPE_CHECKING:
@@ -31,10 +31,14 @@ def compare_command(
         Path | None, typer.Option("--html", help="Also write a page with the figures to this file.")
     ] = None,
     as_json: JsonOption = False,
-    tokenise: TokeniseOption = BleuTokeniser.none,
-    samples: Annotated[int, typer.Option("--samples", min=1, help="Samples of the paired bootstrap.")] = 1000,
-    trials: Annotated[int, typer.Option("--trials", min=1, help="Trials of approximate randomisation.")] = 10_000,
-    seed: Annotated[int, typer.Option("--seed", min=1, help="The seed of both tests.")] = 12345,
+    tokenise: TokeniseOption = BleuTokeniser.auto,
+    samples: Annotated[
+        int, typer.Option("--samples", min=1, max=100_000, help="Samples of the paired bootstrap.")
+    ] = 1000,
+    trials: Annotated[
+        int, typer.Option("--trials", min=1, max=100_000, help="Trials of approximate randomisation.")
+    ] = 10_000,
+    seed: Annotated[int, typer.Option("--seed", min=1, max=2**63 - 1, help="The seed of both tests.")] = 12345,
     buckets: Annotated[
         str, typer.Option("--buckets", help="The longest reference, in words, in each bucket but the last.")
     ] = "10,20,30,40",
@@ -62,8 +66,9 @@ def compare_command(
 
     if html is not None and str(html) == STANDARD:
         raise UsageError("--html needs a file: standard output is taken by the Markdown or JSON.")
+    references = read_references(reference)
     options = ComparisonOptions(
-        tokenise=tokenise.value,
+        tokenise=chosen_bleu_tokeniser(tokenise, references),
         significance=not no_significance,
         samples=samples,
         trials=trials,
@@ -72,7 +77,6 @@ def compare_command(
         examples=examples,
         ter=not no_ter,
     )
-    references = read_references(reference)
     outputs = [_output(system, references, file_name(reference)) for system in systems]
     names = dict.fromkeys(output.system for output in outputs)
     if len(names) < 2:
@@ -83,7 +87,7 @@ def compare_command(
     with _spinner():
         counts = None
         if training_text is not None:
-            counts = count_words((line.text for line in read_lines(training_text)), bleu_splitter(tokenise.value))
+            counts = count_words((line.text for line in read_lines(training_text)), bleu_splitter(options.tokenise))
         comparison = compare(references, outputs, options, training_counts=counts)
     if html is not None:
         from trdec.evaluation.report import comparison_sections, page

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import sys
-from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from trdec.cli.options import counted, say, with_flags
-
-if TYPE_CHECKING:
-    from trdec.corpora.download import DownloadProgress
+from trdec.cli.options import counted, say, standard_error, with_flags
 
 data_app = typer.Typer(help="Get public corpora, and parse text.", no_args_is_help=True)
 
@@ -58,7 +53,7 @@ def parse_command(
         Path | None,
         typer.Option("--text-output", help="With --raw: also write the words that the parser found, as text."),
     ] = None,
-    batch: Annotated[int, typer.Option("--batch", min=1, help="Sentences parsed together.")] = 64,
+    batch: Annotated[int, typer.Option("--batch", min=1, max=100_000, help="Sentences parsed together.")] = 64,
     restart: Annotated[
         bool, typer.Option("--restart", help="Start over: discard an unfinished parse, replace a finished one.")
     ] = False,
@@ -67,6 +62,7 @@ def parse_command(
     from trdec.corpora.parse import annotate, check_files, discard
     from trdec.corpora.parsers import ParserChoice, load_parser
     from trdec.errors import UsageError
+    from trdec.progress import ProgressDisplay
 
     if text_output is not None and not raw:
         raise UsageError("without --raw the words are those of the input, and --text-output would only copy it.")
@@ -75,8 +71,8 @@ def parse_command(
     parser = load_parser(choice)
     if restart:
         discard(output)
-    with _sentence_bar(file) as advance:
-        sentences = annotate(parser, choice, file, output, text_output, batch, advance)
+    with ProgressDisplay(standard_error()) as progress:
+        sentences = annotate(parser, choice, file, output, text_output, batch, progress)
     say(f"{output}: {counted(sentences, 'sentence', 'sentences')}, parsed by {parser.identity}.")
 
 
@@ -90,10 +86,15 @@ def get_command(
         str | None, typer.Option("--url", help="Another address to download from; NAME may then be any name.")
     ] = None,
     sha256: Annotated[str | None, typer.Option("--sha256", help="The checksum that the archive must have.")] = None,
+    unverified: Annotated[
+        bool, typer.Option("--no-verify", help="Download what has no known checksum, without checking it.")
+    ] = False,
 ) -> None:
     """Download a public corpus, check it and unpack it. After an interruption, the same command resumes."""
     from trdec.corpora import catalogue
-    from trdec.corpora.download import download, mirrored, with_checksum
+    from trdec.corpora.download import download, mirrored, require_checksums, with_checksum
+    from trdec.errors import UsageError
+    from trdec.progress import ProgressDisplay, data_size
 
     logging.basicConfig(level=logging.WARNING, handlers=[_Warnings()])
     if url is not None:
@@ -101,9 +102,13 @@ def get_command(
     else:
         corpus = catalogue.find(name)
     if sha256 is not None:
+        if unverified:
+            raise UsageError("--sha256 asks to check the archive, and --no-verify not to. Give one of them.")
         corpus = with_checksum(corpus, sha256)
+    if not unverified:
+        require_checksums(corpus)
     folder = output or Path("data") / name
-    with _byte_bar() as progress:
+    with ProgressDisplay(standard_error(), data_size) as progress:
         is_new = download(corpus, folder, progress)
     if not is_new:
         say(f"{folder}: was there already.")
@@ -170,43 +175,3 @@ class _Warnings(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         say(with_flags(record.getMessage()))
-
-
-@contextlib.contextmanager
-def _sentence_bar(file: Path) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error if that is a terminal, otherwise nothing."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import MofNCompleteColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    from trdec.files import count_lines
-
-    columns = (*Bar.get_default_columns()[:2], MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("parsing", total=count_lines(file))
-        yield lambda done: bar.update(task, completed=done)
-
-
-@contextlib.contextmanager
-def _byte_bar() -> Iterator[DownloadProgress]:
-    """A bar per file on standard error if that is a terminal, otherwise nothing."""
-    if not sys.stderr.isatty():
-        yield lambda _file, _done, _total: None
-        return
-    from rich.console import Console
-    from rich.progress import DownloadColumn, TransferSpeedColumn
-    from rich.progress import Progress as Bar
-
-    columns = (*Bar.get_default_columns()[:2], DownloadColumn(), TransferSpeedColumn())
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        tasks: dict[str, int] = {}
-
-        def show(file: str, done: int, total: int | None) -> None:
-            if file not in tasks:
-                tasks[file] = bar.add_task(file)
-            bar.update(tasks[file], completed=done, total=total)  # type: ignore[arg-type]  # rich names its numbers
-
-        yield show

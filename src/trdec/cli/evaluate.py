@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trdec.cli.options import FormatOption, JsonOption, TransformOption, TreeFormat, chosen_transform
+from trdec.cli.options import FormatOption, JsonOption, TransformOption, TreeFormat, chosen_transform, say
 from trdec.files import STANDARD
 
 if TYPE_CHECKING:
@@ -22,22 +22,42 @@ if TYPE_CHECKING:
 class BleuTokeniser(StrEnum):
     """How sacreBLEU splits text into words."""
 
+    auto = "auto"
     none = "none"
     mteval_13a = "13a"
     intl = "intl"
     zh = "zh"
     char = "char"
+    ja_mecab = "ja-mecab"
+    ko_mecab = "ko-mecab"
+    flores200 = "flores200"
 
 
 TokeniseOption = Annotated[
     BleuTokeniser,
-    typer.Option("--tokenise", help="sacreBLEU's tokeniser: none if the text is tokenised, 13a if it is not."),
+    typer.Option(
+        "--tokenise", help="sacreBLEU's tokeniser; auto: none if the text is tokenised, else that for its script."
+    ),
 ]
 
 
 NoTerOption = Annotated[
     bool, typer.Option("--no-ter", help="Leave out TER, which takes up to tens of milliseconds per sentence.")
 ]
+
+
+def chosen_bleu_tokeniser(tokenise: BleuTokeniser, references: Sequence[str]) -> str:
+    """The name of sacreBLEU's tokeniser; standard error says what was chosen, or what is wrong with the choice."""
+    from trdec.evaluation.scores import bleu_tokeniser, tokenisation_warning
+
+    if tokenise is not BleuTokeniser.auto:
+        if warning := tokenisation_warning(references, tokenise.value):
+            say(f"WARNING: {warning}")
+        return tokenise.value
+    chosen = bleu_tokeniser(references)
+    if chosen != "none":
+        say(f"the reference is raw text: BLEU splits it into words with {chosen}")
+    return chosen
 
 
 def evaluate_command(
@@ -51,7 +71,7 @@ def evaluate_command(
     reference_trees: Annotated[Path | None, typer.Option("--reference-trees", help="The references' trees.")] = None,
     tree_format: FormatOption = TreeFormat.penn,
     transforms: TransformOption = None,
-    tokenise: TokeniseOption = BleuTokeniser.none,
+    tokenise: TokeniseOption = BleuTokeniser.auto,
     examples: Annotated[int, typer.Option("--examples", min=0, help="Also show the N worst translations.")] = 0,
     no_ter: NoTerOption = False,
     as_json: JsonOption = False,
@@ -83,7 +103,8 @@ def evaluate_command(
     tree_scores = None
     if trees is not None:
         tree_scores = _tree_scores(trees, lines, reference, reference_trees, tree_format, transforms)
-    found = evaluate_texts(lines, references, sources, tree_scores, tokenise.value, examples, not no_ter)
+    chosen = chosen_bleu_tokeniser(tokenise, references)
+    found = evaluate_texts(lines, references, sources, tree_scores, chosen, examples, not no_ter)
     if as_json:
         print(json.dumps(found.to_json(), ensure_ascii=False, indent=2))
     else:

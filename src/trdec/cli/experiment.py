@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trdec.cli.options import say
+from trdec.cli.options import say, standard_error
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from trdec.experiment.configuration import ExperimentConfiguration
-    from trdec.experiment.display import LiveExperimentDisplay, PlainExperimentDisplay
     from trdec.experiment.plan import Plan
     from trdec.experiment.run import Failure
 
@@ -30,7 +29,7 @@ def experiment_command(
         typer.Argument(metavar="[KEY=VALUE]...", help="Keys of the file to change, such as seeds=[1,2,3]."),
     ] = None,
     scale: Annotated[str | None, typer.Option("--scale", help="One of the sizes that the file describes.")] = None,
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Runs at the same time, one thread each.")] = max(
+    jobs: Annotated[int, typer.Option("--jobs", min=1, max=1024, help="Runs at the same time, one thread each.")] = max(
         1, min(2, os.cpu_count() or 1)
     ),
     dry_run: Annotated[
@@ -39,7 +38,8 @@ def experiment_command(
 ) -> None:
     """Train systems with seeds, translate, score, and report; after an interruption, the same command resumes."""
     from trdec.experiment.configuration import EXPERIMENT_FILE, load_experiment
-    from trdec.experiment.plan import make_plan
+    from trdec.experiment.display import ExperimentDisplay
+    from trdec.experiment.plan import make_plan, shell_command
     from trdec.experiment.report import write_report
     from trdec.experiment.run import execute
 
@@ -52,7 +52,7 @@ def experiment_command(
     plan.check_files()
     plan.directory.mkdir(parents=True, exist_ok=True)
     chosen.save(plan.directory / EXPERIMENT_FILE)
-    with _display(plan) as display:
+    with ExperimentDisplay(plan, standard_error()) as display:
         try:
             failures = execute(plan, jobs, display)
         except KeyboardInterrupt:
@@ -61,7 +61,8 @@ def experiment_command(
     _list_failures(failures)
     failed = {failure.run.name for failure in failures}
     if len(failed) < len(plan.runs):
-        written = write_report(plan, {failure.run.name: failure.reason for failure in failures}, _command())
+        reasons = {failure.run.name: failure.reason for failure in failures}
+        written = write_report(plan, reasons, shell_command(sys.argv[1:]))
         say(f"the report is in {written.html} and {written.markdown}")
         print(written.html)
     if failures:
@@ -86,13 +87,13 @@ def _make_toy(chosen: ExperimentConfiguration, plan: Plan) -> None:
 def _show_plan(chosen: ExperimentConfiguration, jobs: int) -> None:
     """Print every command, then try out each system briefly and estimate how long everything will take."""
     from trdec.corpora.toy.generate import write_corpus
-    from trdec.experiment.plan import estimates, make_plan, total_seconds
+    from trdec.experiment.plan import estimates, make_plan, shell_command, total_seconds
 
     plan = make_plan(chosen)
     for run in plan.runs:
         print(f"# {run.name}")
         for command in run.commands.values():
-            print(f"trdec {' '.join(command)}")
+            print(shell_command(command))
     folder: AbstractContextManager[str]
     folder = tempfile.TemporaryDirectory(prefix="trdec-toy-") if chosen.toy else nullcontext("")
     with folder as name:
@@ -111,23 +112,10 @@ def _show_plan(chosen: ExperimentConfiguration, jobs: int) -> None:
     print(f"# all {len(plan.runs)} runs, {jobs} at a time: about {_duration(total_seconds(plan, found, jobs))}")
 
 
-def _display(plan: Plan) -> LiveExperimentDisplay | PlainExperimentDisplay:
-    from rich.console import Console
-
-    from trdec.experiment.display import LiveExperimentDisplay, PlainExperimentDisplay
-
-    console = Console(stderr=True)
-    return LiveExperimentDisplay(plan, console) if console.is_terminal else PlainExperimentDisplay(say)
-
-
 def _list_failures(failures: list[Failure]) -> None:
     for failure in failures:
         indented = "\n".join(f"  {line}" for line in failure.reason.splitlines())
         say(f"{failure.run.name}: failed to {failure.stage}; see {failure.log}\n{indented}")
-
-
-def _command() -> str:
-    return " ".join(["trdec", *sys.argv[1:]])
 
 
 def _duration(seconds: float) -> str:

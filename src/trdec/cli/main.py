@@ -5,26 +5,41 @@ from __future__ import annotations
 import io
 import os
 import platform
+import shlex
 import sys
+import tempfile
+import traceback
 from typing import Any
 
 import typer
 import typer.core
 
 from trdec import __version__
-from trdec.cli.options import explain_error
-from trdec.errors import TrdecError
+from trdec.cli.options import explain_error, say
+from trdec.errors import TrdecError, memory_errors
+from trdec.files import write_errors
 from trdec.freed_memory import keep_freed_memory
+
+INTERNAL_ERROR = 70
+"""The exit status after an error that is trdec's own fault, as in sysexits.h."""
 
 
 class _Verbs(typer.core.TyperGroup):
     def invoke(self, context: Any) -> Any:
-        """Run a verb; Ctrl-C ends it with one line and the exit status that shells expect."""
+        """Run a verb to the end of its output; Ctrl-C or the end of a pipe gives the exit status that shells expect."""
         try:
-            return super().invoke(context)
+            result = super().invoke(context)
+            with write_errors("standard output"):
+                sys.stdout.flush()
+            return result
         except KeyboardInterrupt:
-            print("trdec: interrupted", file=sys.stderr)
+            say("trdec: interrupted")
             sys.exit(130)
+        except BrokenPipeError:  # the reader (`head`) has enough
+            _abandon_output()
+            sys.exit(141)
+        except EOFError as error:  # typer would take it for the end of typed input
+            raise RuntimeError("a file or a stream ended too early") from error
 
 
 app = typer.Typer(
@@ -65,12 +80,27 @@ def _show_what_computes() -> None:
 
 
 def _add_verbs() -> None:
-    from trdec.cli import compare, data, evaluate, experiment, grammar, prepare, score, toy, train, translate, trees
+    from trdec.cli import (
+        compare,
+        data,
+        evaluate,
+        experiment,
+        grammar,
+        prepare,
+        score,
+        tokenise,
+        toy,
+        train,
+        translate,
+        trees,
+    )
 
     app.add_typer(trees.trees_app, name="trees")
     app.add_typer(grammar.grammar_app, name="grammar")
     app.add_typer(data.data_app, name="data")
     app.command("toy")(toy.toy_command)
+    app.command("tokenise")(tokenise.tokenise_command)
+    app.command("detokenise")(tokenise.detokenise_command)
     app.command("prepare")(prepare.prepare_command)
     app.command("train")(train.train_command)
     app.command("translate")(translate.translate_command)
@@ -85,37 +115,84 @@ _add_verbs()
 
 def main() -> None:
     """Run a command; exit with 0 if it did all that was asked, otherwise with a message and another status."""
-    # Output is UTF-8 whatever the terminal's locale says: it is data, often in other alphabets.
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", newline="\n")
+    _open_streams()
     keep_freed_memory()
     try:
-        app()
-    except BrokenPipeError:
-        _abandon_output()  # the reader (`head`) has enough
-        sys.exit(141)
+        with memory_errors("Give it less at once, or more memory."):
+            app()
     except OSError as error:  # a full disk, a folder that may not be written
         name = "" if error.filename is None else f"{error.filename}: "
-        print(f"FileError: {name}{error.strerror or error}.", file=sys.stderr)
-        _flush_or_abandon_output()
-        sys.exit(1)
+        _fail(f"FileError: {name}{error.strerror or error}.", 1)
     except TrdecError as error:
-        print(explain_error(error), file=sys.stderr)
-        _flush_or_abandon_output()
-        sys.exit(1)
+        _fail(explain_error(error), 1)
+    except Exception as error:  # noqa: BLE001  (whatever it is, it becomes one line and a report)
+        _fail(_internal_error(error), INTERNAL_ERROR)
 
 
-def _flush_or_abandon_output() -> None:
+def _open_streams() -> None:
+    """Make the standard streams usable, whatever the shell gave.
+
+    Output is UTF-8 whatever the terminal's locale says: it is data, often in other alphabets. File names are printed
+    even if they are not UTF-8: as they are on standard output, escaped in messages.
+    """
+    # A closed stream would give its number to the next file that is opened. Reading the first and writing the second
+    # still fails; messages are lost.
+    for number, access in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_RDWR)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, access)
+    # Python has None for a stream that was closed.
+    sys.stdin = sys.stdin or open(0, encoding="utf-8")  # noqa: SIM115
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8")  # noqa: SIM115
+    for stream, errors in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=errors, newline="\n")
+
+
+def _fail(message: str, status: int) -> None:
     try:
+        say(message)
         sys.stdout.flush()
     except OSError:
         _abandon_output()  # that it cannot be written is what the error already said
+    sys.exit(status)
 
 
 def _abandon_output() -> None:
     """Send what is still buffered nowhere, or Python would complain once more when it flushes at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(nowhere, stream.fileno())
+
+
+def _internal_error(error: Exception) -> str:
+    """One line, and where the full report is; the report itself if it cannot be written anywhere."""
+    from trdec.experiment.run import versions
+
+    report = "\n".join(
+        [
+            f"command: {shlex.join(sys.argv)}",
+            *(f"{name}: {number}" for name, number in versions().items()),
+            "",
+            "".join(traceback.format_exception(error)),
+        ]
+    )
+    reason = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+    for folder in (None, os.curdir):
+        try:
+            with tempfile.NamedTemporaryFile(
+                "w", prefix="trdec-error-", suffix=".txt", dir=folder, delete=False, encoding="utf-8", errors="replace"
+            ) as stream:
+                stream.write(report)
+        except OSError:
+            continue
+        return f"trdec: internal error ({reason}). Please send the developers the report in {stream.name}"
+    return f"trdec: internal error ({reason}). Please send the developers this report:\n{report}"
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import sys
 from enum import StrEnum
 from functools import reduce
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,19 +16,30 @@ from trdec.errors import TrdecError
 from trdec.files import STANDARD
 from trdec.trees.transforms import TRANSFORMS, Transform, limit_depth
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 FLAGS = {
+    "allow": "--allow",
     "annotation": "--annotation",
+    "batch_size": "--batch",
+    "beam_size": "--beam-size",
     "checksum": "--sha256",
     "folder": "--output",
+    "length_power": "--length-power",
     "max_extra": "--max-extra",
     "max_ratio": "--max-ratio",
+    "min_ratio": "--min-ratio",
     "model": "--model",
+    "n_best": "--n-best",
     "output": "--output",
     "package": "--with",
     "restart": "--restart",
     "scale": "--scale",
+    "temperature": "--temperature",
     "text": "--text",
     "trees": "--trees",
+    "unverified": "--no-verify",
     "url": "--url",
 }
 """The flag for each argument that the library names, in backticks, in a message."""
@@ -49,6 +60,13 @@ def say(line: str) -> None:
     """Write a line to standard error at once: commands that run side by side share it."""
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
+
+
+def standard_error() -> Console:
+    """The console on which progress is shown."""
+    from rich.console import Console
+
+    return Console(stderr=True)
 
 
 def counted(number: int, one: str, several: str) -> str:
@@ -102,7 +120,16 @@ class TreeFormat(StrEnum):
     penn = "penn"
     brackets = "brackets"
     conllu = "conllu"
+    json = "json"
     ccg = "ccg"
+
+
+class WrittenFormat(StrEnum):
+    """How trees are written to a file."""
+
+    brackets = "brackets"
+    conllu = "conllu"
+    json = "json"
 
 
 def _known_transforms(names: list[str] | None) -> list[str]:
@@ -122,7 +149,8 @@ FormatOption = Annotated[
     typer.Option(
         "--from",
         help="penn: brackets, with labels cleaned up (NP-SBJ-1 becomes NP) and traces removed; "
-        "brackets: labels as they are; conllu: dependencies; ccg: a line of supertags for each line of --text.",
+        "brackets: labels as they are; conllu: dependencies; json: one object per line; "
+        "ccg: a line of supertags for each line of --text.",
     ),
 ]
 TextOption = Annotated[
@@ -147,6 +175,16 @@ TransformOption = Annotated[
 MaxDepthOption = Annotated[
     int | None, typer.Option("--max-depth", min=1, help="Dissolve nodes deeper than this, after all transforms.")
 ]
+AllowOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow",
+        metavar="MODULE:NAME",
+        help="Let the model use this code, which is not part of trdec; may be repeated. Without it, such a model is "
+        "refused.",
+    ),
+]
+ThreadsOption = Annotated[int, typer.Option("--threads", min=1, max=1024, help="Processor cores to use.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trdec.cli.options import STANDARD_STREAM, OutputOption
+from trdec.cli.options import STANDARD_STREAM, AllowOption, OutputOption, ThreadsOption, standard_error
 from trdec.cli.translate import OutputFormat
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ def score_command(
     summary: Annotated[
         bool, typer.Option("--summary", help="Write only how much of the loss is of which kind, over all translations.")
     ] = False,
-    threads: Annotated[int, typer.Option("--threads", min=1, help="Processor cores to use.")] = 1,
+    threads: ThreadsOption = 1,
+    allow: AllowOption = None,
 ) -> None:
     """Write the log-probability of each translation, and of each kind of action in it; or a summary.
 
@@ -51,27 +52,33 @@ def score_command(
     import torch
 
     from trdec.errors import UsageError
-    from trdec.files import writing
+    from trdec.files import count_lines, writing
+    from trdec.progress import ProgressDisplay
     from trdec.translation.model_directory import load_model
     from trdec.translation.scoring import Scorer
 
     if trees is not None and annotation is not None:
         raise UsageError("trees are given twice, by --trees and by --annotation. Choose one.")
     torch.set_num_threads(threads)
-    codec, network, _ = load_model(model)
+    codec, network, _ = load_model(model, allow=allow or ())
     scorer = Scorer(network, codec)
     problems: Counter[str] = Counter()
-    every = _noting(problems, _scored(scorer, scorer.pairs(source, target, trees, annotation)))
-    with writing(output) as stream:
+    total = count_lines(source) if source.is_file() else None
+    with writing(output) as stream, ProgressDisplay(standard_error()) as progress:
+        pairs = scorer.pairs(source, target, trees, annotation)
+        every = _noting(problems, _scored(scorer, pairs, lambda done: progress("scoring", done, total)))
         lines = _summary(every, output_format) if summary else (_line(scored, output_format) for scored in every)
         stream.writelines(f"{line}\n" for line in lines)
     for problem, count in islice(problems.items(), 20):
         print(f"{count} x {problem}", file=sys.stderr)
 
 
-def _scored(scorer: Scorer, pairs: Iterator[Candidate]) -> Iterator[Scored]:
+def _scored(scorer: Scorer, pairs: Iterator[Candidate], progress: Callable[[int], None]) -> Iterator[Scored]:
+    done = 0
     while window := list(islice(pairs, SCORED_TOGETHER)):
         yield from scorer.score(window)
+        done += len(window)
+        progress(done)
 
 
 def _noting(problems: Counter[str], every: Iterable[Scored]) -> Iterator[Scored]:

@@ -11,7 +11,8 @@ import typer
 def toy_command(
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write to; created if missing.")],
     sentences: Annotated[
-        int, typer.Option("--sentences", min=1, help="Training sentences; dev and test get a tenth each.")
+        int,
+        typer.Option("--sentences", min=1, max=100_000_000, help="Training sentences; dev and test get a tenth each."),
     ] = 2000,
     seed: Annotated[int, typer.Option(help="The seed; another seed gives another corpus.")] = 1,
 ) -> None:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from trdec.cli.options import say
-from trdec.cli.prepare import preparing
-
-if TYPE_CHECKING:
-    from trdec.training.interfaces import Observer
+from trdec.cli.options import say, standard_error
 
 
 def train_command(
@@ -20,17 +16,19 @@ def train_command(
         list[str] | None,
         typer.Argument(metavar="[KEY=VALUE]...", help="Keys of the file to change, such as model.hidden_size=256."),
     ] = None,
-    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that prepare the data.")] = 1,
+    workers: Annotated[int, typer.Option("--workers", min=1, max=1024, help="Processes that prepare the data.")] = 1,
 ) -> None:
     """Train the model that a configuration describes; after an interruption, the same command resumes."""
     from trdec.configuration import load_configuration
     from trdec.errors import TrainingInterrupted
+    from trdec.training.display import TrainingDisplay
     from trdec.training.loop import WORST
     from trdec.training.trainer import train
 
     configuration = load_configuration(config, overrides or ())
     try:
-        outcome = train(configuration, _display(), workers, preparing())
+        with TrainingDisplay(standard_error()) as display:
+            outcome = train(configuration, display, workers)
     except TrainingInterrupted as interruption:
         say(f"trdec: {interruption}")
         raise typer.Exit(128 + interruption.signal_number) from interruption
@@ -42,12 +40,3 @@ def train_command(
         best = f"{measure} was never a finite number"
     say(f"{ending} after {outcome.update} updates; {best}{skipped}")
     print(outcome.weights)
-
-
-def _display() -> Observer:
-    from rich.console import Console
-
-    from trdec.training.display import LiveDisplay, PlainDisplay
-
-    console = Console(stderr=True)
-    return LiveDisplay(console) if console.is_terminal else PlainDisplay(say)

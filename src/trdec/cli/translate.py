@@ -16,16 +16,19 @@ import typer
 
 from trdec.cli.options import (
     STANDARD_STREAM,
+    AllowOption,
     InputArgument,
     InputOption,
     OutputOption,
+    ThreadsOption,
     TreeFormat,
     chosen_input,
     counted,
     say,
+    standard_error,
 )
 from trdec.errors import FileError, UsageError
-from trdec.files import STANDARD, read_lines, writing
+from trdec.files import STANDARD, count_lines, read_lines, writing
 
 if TYPE_CHECKING:
     from trdec.translation.translation import Translation
@@ -85,7 +88,7 @@ def translate_command(
     batch: Annotated[
         int | None, typer.Option("--batch", min=1, help="Sentences translated together; affects only speed and memory.")
     ] = None,
-    threads: Annotated[int, typer.Option("--threads", min=1, help="Processor cores to use.")] = 1,
+    threads: ThreadsOption = 1,
     length_power: Annotated[
         float, typer.Option("--length-power", min=0.0, help="Divide log-probabilities by length to this power.")
     ] = 1.0,
@@ -127,6 +130,7 @@ def translate_command(
     word_ratio: Annotated[
         float | None, typer.Option("--word-ratio", help="The number of words per word of the source.")
     ] = None,
+    allow: AllowOption = None,
 ) -> None:
     """Translate each line; an empty line gives an empty line. Translations are written as they are made."""
     source = chosen_input(file, input_file)
@@ -157,7 +161,7 @@ def translate_command(
     else:
         settings = BeamSettings(max(beam_size, n_best), n_best, normalisation, limits)
     demands = Demands(_lines(prefix), _trees(skeleton), words, word_ratio)
-    translator = Translator.load(model, *(also or ()))
+    translator = Translator.load(model, *(also or ()), allow=allow or ())
     typed = str(source) == STANDARD and sys.stdin.isatty()  # someone who types is waiting for each translation
     lines = _begun(line.text for line in read_lines(source))
     remarks: Counter[str] = Counter()
@@ -171,14 +175,13 @@ def translate_command(
             writers.append(opened.enter_context(attention_writer(attention)))
         if draw is not None:
             writers.append(opened.enter_context(picture_writer(draw)))
-        advance = opened.enter_context(_progress(source))
-        found = translator.stream(lines, settings, batch, 1 if typed else None, demands, with_attention)
+        progress = opened.enter_context(_progress(source, output))
+        found = translator.stream(lines, settings, batch, 1 if typed else None, demands, with_attention, progress)
         try:
             for number, translation in enumerate(found, start=1):
                 for write in writers:
                     write(number, translation)
                 remarks.update(translation.remarks)
-                advance()
         finally:
             for remark, count in remarks.items():
                 say(f"{counted(count, 'line', 'lines')} {remark}.")
@@ -270,7 +273,8 @@ def _growing(path: Path) -> Iterator[TextIO]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise FileError(f"{path}: cannot be written: {error.strerror}.") from error
+        name = "standard output" if str(path) == STANDARD else path
+        raise FileError(f"{name}: cannot be written: {error.strerror}.") from error
 
 
 def _begun(lines: Iterator[str]) -> Iterator[str]:
@@ -305,18 +309,15 @@ def _json(translation: Translation) -> str:
 
 
 @contextlib.contextmanager
-def _progress(source: Path) -> Iterator[Callable[[], None]]:
-    """A bar on standard error if that is a terminal and the input is not typed there, otherwise nothing."""
-    is_file = source.is_file()
-    if not sys.stderr.isatty() or not (is_file or not sys.stdin.isatty()):
-        yield lambda: None
+def _progress(source: Path, output: Path) -> Iterator[Callable[[int], None] | None]:
+    """Progress on standard error, unless the input is typed or the translations themselves are read on a terminal."""
+    typed = str(source) == STANDARD and sys.stdin.isatty()
+    if typed or (str(output) == STANDARD and sys.stdout.isatty()):
+        yield None
         return
-    from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from trdec.progress import ProgressDisplay
 
-    from trdec.files import count_lines
-
-    columns = (TextColumn("translating"), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=count_lines(source) if is_file else None)
-        yield lambda: bar.advance(task)
+    total = count_lines(source) if source.is_file() else None
+    with ProgressDisplay(standard_error()) as show:
+        show("translating", 0, total)
+        yield lambda done: show("translating", done, total)

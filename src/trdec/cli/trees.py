@@ -26,12 +26,13 @@ from trdec.cli.options import (
     TextOption,
     TransformOption,
     TreeFormat,
+    WrittenFormat,
     chosen_input,
     chosen_transform,
     counted,
     say,
 )
-from trdec.errors import TextFormatError
+from trdec.errors import TextFormatError, TreeShapeError
 from trdec.extensions import is_extension
 from trdec.files import read_lines, split_words, writing
 from trdec.trees import treebank
@@ -91,24 +92,38 @@ def convert_command(
     input_file: InputOption = None,
     output: OutputOption = STANDARD_STREAM,
     source_format: FormatOption = TreeFormat.penn,
+    target_format: Annotated[
+        WrittenFormat,
+        typer.Option(
+            "--to",
+            help="brackets: one tree per line; conllu: dependency trees only, since no others have heads; "
+            "json: one object per line.",
+        ),
+    ] = WrittenFormat.brackets,
     text: TextOption = None,
     transforms: TransformOption = None,
     max_depth: MaxDepthOption = None,
     on_error: OnErrorOption = OnError.stop,
 ) -> None:
-    """Read trees in any format and write them in brackets, one per line; (()) where the parser found none."""
+    """Read trees in any format and write them in another; each sentence without a tree is marked as such."""
     transform = chosen_transform(transforms, max_depth)
+    writer = treebank.WRITERS[target_format]
     problems = Problems(on_error)
     crossing = 0
     with writing(output) as stream:
         for entry in treebank.read(source_format, chosen_input(file, input_file), text):
-            if entry.error is not None:
-                problems(entry.error)
-                if on_error is OnError.mark:
-                    stream.write(NO_TREE + "\n")
-                continue
+            error = entry.error
+            written = writer.without_tree
+            if entry.tree is not None:
+                try:
+                    written = writer.write(transform(entry.tree))
+                except TreeShapeError as found:
+                    error = TreeShapeError(f"{entry.place}: {found}")
+            if error is not None:
+                problems(error)
             crossing += not entry.was_projective
-            stream.write((NO_TREE if entry.tree is None else write(transform(entry.tree))) + "\n")
+            if error is None or on_error is OnError.mark:
+                stream.write(written)
     problems.summarise()
     if crossing:
         say(f"{counted(crossing, 'tree', 'trees')} had crossing arcs, which were lifted.")
@@ -202,7 +217,13 @@ def show_command(
     """Draw trees in the terminal, or the first of them as an SVG picture."""
     from shutil import get_terminal_size
 
-    from trdec.trees.drawing import draw, tree_svg
+    from rich.console import Console
+
+    from trdec.trees.drawing import dim_word_starts, draw, tree_svg
+
+    # As rich decides: on a terminal, or anywhere with FORCE_COLOR, and nowhere with NO_COLOR.
+    console = Console()
+    in_colour = console.color_system is not None and not console.no_color
 
     columns = width or get_terminal_size((100, 24)).columns
     shown = 0
@@ -222,7 +243,7 @@ def show_command(
             return
         else:
             for row in draw(entry.tree, columns):
-                print(row)
+                print(dim_word_starts(row) if in_colour else row)
         if shown == first or number == only:
             break
     if shown == 0:

@@ -108,7 +108,7 @@ def known_system(name: str) -> System:
 def load_configuration(path: Path | str, overrides: Sequence[str] = ()) -> Configuration:
     """The configuration of a YAML file, changed by `key=value` overrides with dotted keys."""
     document = read_document(Path(path))
-    return _checked(apply_overrides(document, overrides, {"system": _keys_of_system}))
+    return _checked(apply_overrides(document, overrides, Configuration, {"system": _keys_of_system}))
 
 
 def load_saved_configuration(directory: Path) -> Configuration:

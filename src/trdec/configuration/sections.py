@@ -9,12 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from trdec.files import at_home
 from trdec.text import SubwordKind
+from trdec.tokenisers import TokeniserName, language_problem
 
 Length = Annotated[int, Field(ge=1)]
 
 
 class _Configuration(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     _paths = field_validator("*", mode="after")(at_home)
 
@@ -44,7 +45,9 @@ class SubwordConfiguration(_Configuration):
         description="A sentencepiece model to use. Without it, one is learnt from the training text.",
     )
     kind: SubwordKind = Field(default="bpe", description="The kind of model to learn if none is given: bpe or unigram.")
-    size: int = Field(default=4000, ge=1, description="The number of pieces to learn if no model is given.")
+    size: int = Field(
+        default=4000, ge=1, le=1_000_000, description="The number of pieces to learn if no model is given."
+    )
 
 
 class FilterConfiguration(_Configuration):
@@ -91,15 +94,22 @@ class DataConfiguration(_Configuration):
 
     train: CorpusConfiguration = Field(description="The corpus to train on.")
     dev: CorpusConfiguration = Field(description="The corpus to validate on.")
+    tokeniser: TokeniserName | None = Field(
+        default=None,
+        description="How text becomes words: unicode (raw text in any script, which comes back exactly), icu (the "
+        "same, with words of ICU's dictionaries in scripts without spaces; unicode already uses them for the languages "
+        "that need it, if they are installed), sacremoses (Moses' rules for one language), or none (words "
+        "are separated by whitespace). By default unicode for a side whose language is given, none for the other.",
+    )
     source_language: str | None = Field(
         default=None,
-        description="The source language's code, such as de, if the text is raw: it is then tokenised. "
-        "Without it, the text must be tokenised: words are separated by whitespace.",
+        description="The source language's code, such as de. If `tokeniser` is not given, this says that the text is "
+        "raw; without it, the text must be tokenised: words are separated by whitespace.",
     )
     target_language: str | None = Field(
         default=None,
-        description="The target language's code, such as en, if the text is raw: it is then tokenised, and "
-        "translations are detokenised. Without it, the text must be tokenised: words are separated by whitespace.",
+        description="The target language's code, such as en. If `tokeniser` is not given, this says that the text is "
+        "raw, and that translations are to be raw text too.",
     )
     source_subwords: SubwordConfiguration = Field(
         default=SubwordConfiguration(), description="How source words are split into pieces."
@@ -117,11 +127,27 @@ class DataConfiguration(_Configuration):
         "and the trees that need them.",
     )
 
+    @property
+    def source_tokeniser(self) -> TokeniserName:
+        """The name of the source's tokeniser."""
+        return self.tokeniser or ("none" if self.source_language is None else "unicode")
 
-class DropoutConfiguration(BaseModel):
+    @property
+    def target_tokeniser(self) -> TokeniserName:
+        """The name of the target's tokeniser."""
+        return self.tokeniser or ("none" if self.target_language is None else "unicode")
+
+    @model_validator(mode="after")
+    def _known_languages(self) -> Self:
+        for side in ("source", "target"):
+            problem = language_problem(getattr(self, f"{side}_tokeniser"), getattr(self, f"{side}_language"))
+            if problem is not None:
+                raise ValueError(f"{side}_language: {problem}")
+        return self
+
+
+class DropoutConfiguration(_Configuration):
     """Dropout rates in training."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     embeddings: float = Field(
         default=0.0, ge=0, lt=1, description="Dropout rate of source and action embeddings, drawn for each element."
@@ -144,16 +170,16 @@ class DropoutConfiguration(BaseModel):
     )
 
 
-class ModelConfiguration(BaseModel):
+class ModelConfiguration(_Configuration):
     """The network."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    embedding_size: int = Field(default=512, gt=0, description="Size of source and action embeddings.")
+    embedding_size: int = Field(default=512, gt=0, le=65_536, description="Size of source and action embeddings.")
     hidden_size: int = Field(
-        default=512, gt=0, description="Size of every LSTM's state; of the encoder's, per direction."
+        default=512, gt=0, le=65_536, description="Size of every LSTM's state; of the encoder's, per direction."
     )
-    encoder_layers: int = Field(default=1, gt=0, description="Number of bidirectional LSTM layers in the encoder.")
+    encoder_layers: int = Field(
+        default=1, gt=0, le=1024, description="Number of bidirectional LSTM layers in the encoder."
+    )
     attention: Literal["additive", "dot"] = Field(
         default="additive",
         description="How a decoder state s scores an encoder state h: v tanh(W s + U h), or s (U h).",
@@ -178,17 +204,18 @@ class ModelConfiguration(BaseModel):
         description="uniform: draw every parameter uniformly; xavier: Glorot's method for matrices, zero for biases.",
     )
     initialisation_range: float = Field(
-        default=0.1, gt=0, description="uniform: draw from the range between minus this number and this number."
+        default=0.1,
+        gt=0,
+        le=1000,
+        description="uniform: draw from the range between minus this number and this number.",
     )
     dropout: DropoutConfiguration = Field(
         default=DropoutConfiguration(), description="Dropout in training; none by default."
     )
 
 
-class OptimiserConfiguration(BaseModel):
+class OptimiserConfiguration(_Configuration):
     """Adam, and the clipping of gradients."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     learning_rate: float = Field(
         default=0.001, gt=0, description="Adam's learning rate, which the schedule then changes."
@@ -203,10 +230,8 @@ class OptimiserConfiguration(BaseModel):
     )
 
 
-class ScheduleConfiguration(BaseModel):
+class ScheduleConfiguration(_Configuration):
     """The learning rate over time."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: Literal["plateau", "constant", "inverse_square_root", "cosine"] = Field(
         default="plateau",
@@ -228,10 +253,8 @@ class ScheduleConfiguration(BaseModel):
     )
 
 
-class TrainingConfiguration(BaseModel):
+class TrainingConfiguration(_Configuration):
     """How long to train, how often to validate, and what to keep."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     max_updates: int = Field(default=5000, gt=0, description="The number of updates; raise it to train longer.")
     validate_every: int = Field(default=200, gt=0, description="Updates between two validations on dev.")
@@ -277,6 +300,7 @@ class TrainingConfiguration(BaseModel):
     threads: int = Field(
         default=1,
         gt=0,
+        le=1024,
         description="The number of CPU threads; results are the same to the bit only for the same number.",
     )
     plot: bool = Field(default=True, description="Draw `loss.png` in the model directory.")

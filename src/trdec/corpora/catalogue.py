@@ -1,6 +1,6 @@
 """The public corpora that `trdec data get` knows by name.
 
-A checksum is None only where none is published; downloading such a file gives a warning.
+A checksum is None only where none is published; such a file is downloaded only if that is asked for.
 """
 
 from __future__ import annotations

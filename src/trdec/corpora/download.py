@@ -7,6 +7,7 @@ import json
 import logging
 import re
 import shutil
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -20,7 +21,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 from trdec.corpora.catalogue import Archive, PublicCorpus
-from trdec.errors import DownloadError, UsageError
+from trdec.errors import DownloadError, UsageError, excerpt
 from trdec.files import checksum, remove_leftovers, replacing_folder, write_errors
 
 ATTEMPTS = 5
@@ -98,6 +99,16 @@ def with_checksum(corpus: PublicCorpus, checksum: str) -> PublicCorpus:
             f"a `checksum` belongs to one archive, but {corpus.name} is {len(corpus.archives)}. Leave it out."
         )
     return replace(corpus, archives=(replace(corpus.archives[0], sha256=checksum.lower()),))
+
+
+def require_checksums(corpus: PublicCorpus) -> None:
+    """Refuse a corpus of which an archive could not be checked."""
+    unknown = [archive.url for archive in corpus.archives if archive.sha256 is None]
+    if unknown:
+        raise UsageError(
+            f"{corpus.name}: no checksum of {unknown[0]} is known, so what arrives could not be checked. Give the one "
+            "it must have as `checksum`, or ask with `unverified` to download it all the same."
+        )
 
 
 def _checked(archive: Archive, path: Path) -> str:
@@ -197,6 +208,11 @@ def _attempt(url: str, path: Path, note: Path, progress: Callable[[int, int | No
         resumes = response.status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {start}-")
         start = start if resumes else 0
         length = response.headers.get("Content-Length")
+        if length is not None and not re.fullmatch("[0-9]{1,18}", length):
+            raise DownloadError(
+                f"{url}: expected a number of bytes as the server's Content-Length, found {excerpt(length)}. "
+                "Try again later, or give the `url` of a mirror."
+            )
         total = start + int(length) if length is not None else None
         if not resumes:
             path.unlink(missing_ok=True)  # before the note changes: a kill must not leave the two inconsistent
@@ -263,11 +279,37 @@ def unpack(archive: Path, folder: Path) -> None:
                 f"{archive.name}: expected an archive (tar, tar.gz, zip or gz), found a file that begins with "
                 f"{_beginning(archive)!r}. The server may have sent an error page: open the address in a browser."
             )
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, gzip.BadGzipFile, LZMAError) as error:
+    except RuntimeError as error:  # zipfile: encrypted, or a method or version that it does not know
         raise DownloadError(
-            f"{archive.name}: the archive is damaged: {error}. Download it again; if that does not help, give the "
-            "`url` of a mirror."
+            f"{archive.name}: the archive cannot be unpacked: {error}. Give the `url` of a copy that is neither "
+            "encrypted nor compressed by an unusual method."
         ) from error
+    except _DAMAGE as error:
+        raise _damaged(archive, error) from error
+    except OSError as error:
+        if error.errno is not None:  # the disk, not the archive
+            raise
+        raise _damaged(archive, error) from error
+
+
+_DAMAGE = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    EOFError,
+    zlib.error,
+    gzip.BadGzipFile,
+    LZMAError,
+    struct.error,
+    OverflowError,
+    ValueError,  # a name that is not in its encoding
+)
+
+
+def _damaged(archive: Path, error: Exception) -> DownloadError:
+    return DownloadError(
+        f"{archive.name}: the archive is damaged: {error}. Download it again; if that does not help, give the "
+        "`url` of a mirror."
+    )
 
 
 def _unpack_tar(archive: Path, folder: Path) -> None:
@@ -296,6 +338,11 @@ def _unpack_zip(archive: Path, folder: Path) -> None:
 
 def _inside(archive: Path, folder: Path, name: str) -> Path:
     """Where in the folder a member goes; DownloadError if it would be outside."""
+    if "\0" in name:
+        raise DownloadError(
+            f"{archive.name}: the archive holds a file called {excerpt(name)}, and no file can be called so. "
+            "Do not use this archive, and tell its publisher."
+        )
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or "\\" in name:
         raise DownloadError(

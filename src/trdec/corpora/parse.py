@@ -5,20 +5,20 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from trdec.corpora.parsers import Parser, ParserChoice
 from trdec.errors import AnnotationError, UsageError
-from trdec.files import STANDARD, Line, checksum_of_text, locked, read_lines, write_errors, writing
+from trdec.files import STANDARD, Line, checksum_of_text, count_lines, locked, read_lines, write_errors, writing
 from trdec.trees import treebank
 from trdec.trees.tree import words
 
-ParsingProgress = Callable[[int], None]
-"""Receives how many sentences are done, first those of an earlier run."""
+if TYPE_CHECKING:
+    from trdec.progress import Progress
 
 
 def check_files(source: Path, output: Path, restart: bool) -> None:
@@ -39,7 +39,7 @@ def annotate(
     output: Path,
     text: Path | None,
     batch: int,
-    progress: ParsingProgress,
+    progress: Progress,
 ) -> int:
     """Write the entry of each line after those that an earlier run wrote; return how many there are in all.
 
@@ -47,13 +47,13 @@ def annotate(
     """
     # Batches begin at the same lines in every run, so that rounding errors are the same too.
     settings = {**asdict(choice), "parser": parser.identity, "batch": batch}
-    lines = read_lines(source)
+    lines, total = read_lines(source), count_lines(source)
     with resumable(output, settings) as parse:
         parse.resume(lines)
-        progress(parse.sentences)
+        progress("parsing", parse.sentences, total)
         while part := list(islice(lines, batch)):
             parse.add(part, _entries(parser, part))
-            progress(parse.sentences)
+            progress("parsing", parse.sentences, total)
         if text is not None:
             _write_words(parser.format_name, parse.path, text)
         parse.finish()

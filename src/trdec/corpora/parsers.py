@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import accumulate
 from pathlib import Path
@@ -14,6 +14,7 @@ from trdec.errors import AnnotationError, UsageError
 from trdec.files import split_words
 from trdec.systems import CONSTITUENCY, DEPENDENCY
 from trdec.trees import brackets
+from trdec.trees.conllu import WITHOUT_TREE
 from trdec.trees.tree import ROOT, Nonterminal, Terminal, Tree
 from trdec.trees.treebank import respell
 
@@ -61,10 +62,6 @@ def imported(package: str) -> ModuleType:
         ) from error
 
 
-WITHOUT_TREE = "\t".join(["1", *"_" * 9]) + "\n\n"
-"""The entry of a sentence without a tree: CoNLL-U has no empty entry, so it is one unspecified word."""
-
-
 @dataclass(frozen=True, slots=True)
 class ParsedWord:
     """A word, its tags, the number of its head (from 1, 0 for a root) and its relation to it."""
@@ -74,14 +71,19 @@ class ParsedWord:
     xpos: str
     head: int
     relation: str
+    spaced: bool = True  # whether a space follows, in raw text
+    token: tuple[int, str] | None = None  # for the first of several words that the text writes as one: how many, and it
 
 
 def write_dependencies(text: str, words: Sequence[ParsedWord]) -> str:
     """The sentence as CoNLL-U, with the empty line that ends it."""
-    rows = [
-        (str(number), word.form, "_", word.upos, word.xpos, "_", str(word.head), word.relation, "_", "_")
-        for number, word in enumerate(words, start=1)
-    ]
+    rows: list[tuple[str, ...]] = []
+    for number, word in enumerate(words, start=1):
+        if word.token is not None:
+            size, form = word.token
+            rows.append((f"{number}-{number + size - 1}", form, *"________"))
+        misc = "_" if word.spaced else "SpaceAfter=No"
+        rows.append((str(number), word.form, "_", word.upos, word.xpos, "_", str(word.head), word.relation, "_", misc))
     lines = ["\t".join(field or "_" for field in row) for row in rows]
     return "\n".join([f"# text = {text}", *lines, "", ""])
 
@@ -163,6 +165,7 @@ def _words(document: Any) -> list[ParsedWord]:
             xpos=token.tag_,
             head=0 if token.head.i == token.i else token.head.i + 1,
             relation="root" if token.head.i == token.i else token.dep_,
+            spaced=bool(token.whitespace_) or token.i == len(document) - 1,
         )
         for token in document
     ]
@@ -276,11 +279,22 @@ def _stanza_own_words(pipeline: Any, sentences: Sequence[str]) -> list[list[Any]
 def joined_words(sentences: Sequence[Any]) -> list[ParsedWord]:
     """The words of the sentences as one sentence, each root still a root."""
     offsets = accumulate((len(sentence.words) for sentence in sentences), initial=0)
-    return [
-        ParsedWord(word.text, word.upos, word.xpos, word.head + offset if word.head else 0, word.deprel)
+    found = [
+        ParsedWord(word.text, word.upos, word.xpos, word.head + offset if word.head else 0, word.deprel, spaced, token)
         for sentence, offset in zip(sentences, offsets, strict=False)
-        for word in sentence.words
+        for each in sentence.tokens
+        for word, spaced, token in _words_of_token(each)
     ]
+    return [*found[:-1], *(replace(word, spaced=True) for word in found[-1:])]  # nothing follows the last
+
+
+def _words_of_token(token: Any) -> Iterator[tuple[Any, bool, tuple[int, str] | None]]:
+    """The words of stanza's token: whether a space follows each, and the token, if its words do not spell it."""
+    is_spelt = "".join(word.text for word in token.words) == token.text
+    for number, word in enumerate(token.words):
+        is_last = number == len(token.words) - 1
+        spaced = bool(token.spaces_after) if is_last else not is_spelt
+        yield word, spaced, None if is_spelt or number else (len(token.words), token.text)
 
 
 def joined_tree(sentences: Sequence[Any]) -> Nonterminal:

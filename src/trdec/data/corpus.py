@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 from trdec.configuration.sections import CorpusConfiguration, FilterConfiguration
 from trdec.data.report import LeftOut, Reason
 from trdec.errors import MisalignedTreeError, Place, TextFormatError, UsageError
-from trdec.files import Line, checksum, checksum_of_text, count_lines, read_lines
+from trdec.files import Line, checksum, checksum_of_text, count_lines, is_blank, read_lines
 from trdec.systems import ANNOTATIONS, CONSTITUENCY, DEPENDENCY, SUPERTAGS, System
 from trdec.text import Side
-from trdec.trees import supertags, treebank
+from trdec.trees import conllu, supertags, treebank
+from trdec.trees.alignment import align
 from trdec.trees.by_name import builder_called
-from trdec.trees.tree import Entry
+from trdec.trees.tree import Entry, Nonterminal
+from trdec.trees.tree import words as leaves_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ def _blocks(lines: Iterable[Line]) -> Iterator[Record]:
     block: list[str] = []
     start = 0
     for line in lines:
-        if line.text.strip():
+        if not is_blank(line.text):
             start = start if block else line.place.line
             block.append(line.text)
             continue
@@ -134,7 +136,7 @@ def _balanced(lines: Iterable[Line]) -> Iterator[Record]:
         if block and (depth <= 0 or line.text.startswith("(")):
             yield Record(start, "\n".join(block))
             block, depth = [], 0
-        if block or line.text.strip():
+        if block or not is_blank(line.text):
             start = start if block else line.place.line
             block.append(line.text)
             depth += line.text.count("(") - line.text.count(")")
@@ -201,22 +203,39 @@ class Reader:
             found = self._entry(kind, pair, list(target))
             if isinstance(found, LeftOut):
                 yield found
-            else:
-                assert found.tree is not None
-                yield Entry(found.place, self.system.transform(found.tree), was_projective=found.was_projective)
+                continue
+            entry, spelling = found
+            try:
+                yield Entry(entry.place, self._spelt(entry, spelling), was_projective=entry.was_projective)
+            except MisalignedTreeError as error:
+                yield LeftOut(Reason.MISALIGNED, f"{entry.place}: {error}")
 
-    def _entry(self, kind: str, pair: RawPair, target: list[str]) -> Entry | LeftOut:
-        """The tree of this kind over the words, from the file or from the builder."""
+    def spelling(self, leaves: list[str], pair: RawPair, target: list[str]) -> list[str]:
+        """The words of a tree as they are encoded: those of the text, or a parser's own, found in the raw text."""
+        return align(leaves, pair.target) if self.target_side.tokeniser.marks_spaces else target
+
+    def _spelt(self, entry: Entry, spelling: list[str]) -> Nonterminal:
+        """The tree, transformed, with these words; builders and transforms see words without marks of spaces."""
+        assert entry.tree is not None
+        tokeniser = self.target_side.tokeniser
+        if not tokeniser.marks_spaces:
+            return self.system.transform(entry.tree)
+        plain = treebank.respell(entry.tree, [tokeniser.bare(word) for word in spelling])
+        return treebank.respell(self.system.transform(plain), spelling)
+
+    def _entry(self, kind: str, pair: RawPair, target: list[str]) -> tuple[Entry, list[str]] | LeftOut:
+        """The tree of this kind over the words, from the file or from the builder, and their spelling."""
+        plain = [self.target_side.tokeniser.bare(word) for word in target]
         if kind not in ANNOTATIONS:
             place = Place(str(self.corpus.target), pair.number + 1)
             # The sentence's number is the seed, so that its tree is the same whichever process builds it.
-            return Entry(place, builder_called(kind)(target, Random(pair.number)))
+            return Entry(place, builder_called(kind)(plain, Random(pair.number))), target
         record = pair.annotations[list(self.corpus.annotations).index(kind)]
         path = self.corpus.annotations[kind]
         lines = _lines(path, record)
         if kind == SUPERTAGS:
             entries = supertags.read_supertags(
-                lines, [Line(Place(str(self.corpus.target), pair.number + 1), " ".join(target))]
+                lines, [Line(Place(str(self.corpus.target), pair.number + 1), " ".join(plain))]
             )
         else:
             entries = treebank.FORMATS[ANNOTATIONS[kind]](lines)
@@ -228,8 +247,13 @@ class Reader:
             return LeftOut(Reason.UNREADABLE, str(entry.error))
         if entry.tree is None:
             return LeftOut(Reason.NO_TREE, f"{place}: the parser found no tree.")
+        if kind == SUPERTAGS:
+            return Entry(place, entry.tree), target
+        leaves = conllu.surface_words(lines) if kind == DEPENDENCY else leaves_of(entry.tree)
         try:
-            return Entry(place, treebank.respell(entry.tree, target), was_projective=entry.was_projective)
+            spelling = self.spelling(leaves, pair, target)
+            tree = treebank.respell(entry.tree, spelling)
+            return Entry(place, tree, was_projective=entry.was_projective), spelling
         except MisalignedTreeError as error:
             return LeftOut(Reason.MISALIGNED, f"{place}: {error}")
 

@@ -16,10 +16,10 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,18 @@ from numpy.typing import NDArray
 from trdec.configuration.sections import DataConfiguration, FilterConfiguration, SubwordConfiguration
 from trdec.data.codec import Codec
 from trdec.data.corpus import NO_FILTERS, Corpus, RawPair, Reader
+from trdec.data.inspection import check_is_text, inspect
+from trdec.data.manifest import remove_manifest
 from trdec.data.report import Report, SplitReport
-from trdec.data.store import PREPARE_AGAIN, Prepared, PreparedWriter, read_description, write_description
-from trdec.data.workers import CountUnits, Encode, ordered_map, shards
+from trdec.data.store import (
+    CORPUS_DESCRIPTION,
+    PREPARE_AGAIN,
+    Prepared,
+    PreparedWriter,
+    read_description,
+    write_description,
+)
+from trdec.data.workers import SHARD, CountUnits, Encode, WorkerResult, ordered_map, shards
 from trdec.errors import NoExamplesError, StoredDataError, SubwordError, TrainingError
 from trdec.extensions import extension_file
 from trdec.files import (
@@ -43,25 +52,27 @@ from trdec.files import (
     write_errors,
 )
 from trdec.systems import System
-from trdec.text import Side, Subwords, word_splitter
+from trdec.text import Side, Subwords
+from trdec.tokenisers import Tokeniser, chosen_tokeniser, tokeniser_before
+
+if TYPE_CHECKING:
+    from trdec.progress import Progress
 
 log = logging.getLogger(__name__)
 
 PREPARATION_FORMAT = "trdec preparation"
 REPORT_FORMAT = "trdec preparation report"
-PREPARATION_VERSION = 2
+PREPARATION_VERSION = 3
 
 PREPARATION_DESCRIPTION = "preparation.json"
 REPORT = "report.json"
+SPLITS = ("train", "dev")
 
 MADE_BY_TRAINING = ("checkpoints", "model.safetensors")
 """A directory with any of these has a model that depends on the codec: it must not be replaced by another."""
 
 SUBWORD_SENTENCES = 1_000_000
 """Subwords are learnt from at most this many training sentences, evenly spread."""
-
-PreparationProgress = Callable[[str, int, int], None]
-"""Called with the task, the number of sentences done, and the number of all sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,25 +87,29 @@ class Preparation:
     """Different for any other inputs or codec; checkpoints keep it."""
 
     @classmethod
-    def open(cls, directory: Path | str) -> Preparation:
-        """The preparation in a model directory."""
+    def open(cls, directory: Path | str, allow: Collection[str] = ()) -> Preparation:
+        """The preparation in a model directory; code from outside trdec that it names must be in `allow`."""
         directory = Path(directory)
         data = directory / "data"
         found = _read_inputs(directory)
         if _checksums(directory / "codec") != found["codec"]:
             raise StoredDataError(f"{directory / 'codec'}: is not the codec of {data}. {PREPARE_AGAIN}")
-        described = read_description(data / REPORT, REPORT_FORMAT, PREPARATION_VERSION)
+        described = read_description(data / REPORT, REPORT_FORMAT, 2, PREPARATION_VERSION)
         try:
             report = Report.from_json(described)
         except (KeyError, TypeError) as error:
             raise StoredDataError(f"{data / REPORT}: {error} is missing or invalid. {PREPARE_AGAIN}") from error
-        return cls(
-            Prepared.open(data / "train"),
-            Prepared.open(data / "dev"),
-            Codec.load(directory / "codec"),
-            report,
-            checksum_of_text(json.dumps([found["inputs"], found["codec"]], sort_keys=True)),
-        )
+        codec = Codec.load(directory / "codec", allow)
+        prepared = {name: Prepared.open(data / name) for name in SPLITS}
+        for name, corpus in prepared.items():
+            corpus.check_numbers(data / name, codec.source_size, codec.table.legal)
+        parts = [found["inputs"], found["codec"]]
+        if corpora := found.get("corpora"):  # before version 3, nothing was recorded of them
+            if {name: checksum(data / name / CORPUS_DESCRIPTION) for name in SPLITS} != corpora:
+                raise StoredDataError(f"{data}: its examples are not those that were prepared. {PREPARE_AGAIN}")
+            parts.append(corpora)
+        fingerprint = checksum_of_text(json.dumps(parts, sort_keys=True))
+        return cls(prepared["train"], prepared["dev"], codec, report, fingerprint)
 
 
 def prepare(
@@ -102,7 +117,7 @@ def prepare(
     system: System,
     directory: Path,
     workers: int = 1,
-    progress: PreparationProgress | None = None,
+    progress: Progress | None = None,
 ) -> Preparation:
     """The preparation in a model directory, made (again) if there is none or if anything it depends on changed.
 
@@ -110,15 +125,18 @@ def prepare(
     are never replaced by others.
     """
     train, dev = Corpus("train", configuration.train, system.trees), Corpus("dev", configuration.dev, system.trees)
+    for corpus in (train, dev):
+        for path in (corpus.source, corpus.target):
+            check_is_text(path)
     inputs = _inputs(configuration, system, (train, dev))
     with write_errors(directory):
         directory.mkdir(parents=True, exist_ok=True)
     with locked(directory / ".data.lock"), write_errors(directory):
-        found = _reusable(directory, inputs)
+        found = _reusable(directory, inputs, system)
         if found is None:
             maker = _Maker(configuration, system, train, dev, workers, progress or _silent)
             _make(maker, directory, inputs)
-            found = Preparation.open(directory)
+            found = Preparation.open(directory, system.foreign_code)
         else:
             log.info("%s: nothing changed, used again", directory / "data")
         return found
@@ -133,9 +151,15 @@ def _make(maker: _Maker, directory: Path, inputs: Mapping[str, Any]) -> None:
         replacing_folder(directory / "data") as data,
     ):
         maker.make(codec, data)
-        content = {"inputs": inputs, "codec": _checksums(codec)}
+        content = {
+            "inputs": inputs,
+            "codec": _checksums(codec),
+            "corpora": {name: checksum(data / name / CORPUS_DESCRIPTION) for name in SPLITS},
+        }
         if _in_use(directory) and not _has_inputs(directory):
             _check_codec(directory, content["codec"])
+        if _checksums(directory / "codec") != content["codec"]:
+            remove_manifest(directory)  # the next weights that training writes get a new one
         write_description(data / PREPARATION_DESCRIPTION, PREPARATION_FORMAT, PREPARATION_VERSION, content)
 
 
@@ -150,6 +174,11 @@ def _inputs(configuration: DataConfiguration, system: System, corpora: tuple[Cor
         "filters": configuration.filters.model_dump(mode="json"),
         "min_rule_count": configuration.min_rule_count,
     }
+    for side in ("source", "target"):
+        tokeniser = _tokeniser(configuration, side)
+        # Data that were prepared before there was a choice do not name theirs.
+        if tokeniser.name != tokeniser_before(tokeniser.language):
+            found[f"{side}_tokeniser"] = tokeniser.name
     for name in system.extensions:
         # What the extension's own file imports is not checked.
         if file := extension_file(name):
@@ -159,13 +188,17 @@ def _inputs(configuration: DataConfiguration, system: System, corpora: tuple[Cor
     return found
 
 
+def _tokeniser(configuration: DataConfiguration, side: str) -> Tokeniser:
+    return chosen_tokeniser(getattr(configuration, f"{side}_tokeniser"), getattr(configuration, f"{side}_language"))
+
+
 def _subwords(configuration: SubwordConfiguration) -> dict[str, Any]:
     if configuration.model is not None:
         return {"model": checksum(configuration.model)}
     return {"kind": configuration.kind, "size": configuration.size}
 
 
-def _reusable(directory: Path, inputs: Mapping[str, Any]) -> Preparation | None:
+def _reusable(directory: Path, inputs: Mapping[str, Any], system: System) -> Preparation | None:
     """What is in the directory, if it was made from the same inputs and is undamaged."""
     data = directory / "data"
     if not data.exists():
@@ -185,7 +218,7 @@ def _reusable(directory: Path, inputs: Mapping[str, Any]) -> Preparation | None:
                 )
             log.warning("%s: made again, because of changes in %s", data, ", ".join(changed))
             return None
-        return Preparation.open(directory)
+        return Preparation.open(directory, system.foreign_code)
     except StoredDataError as error:
         log.warning("%s: made again: %s", data, error)
         return None
@@ -194,8 +227,8 @@ def _reusable(directory: Path, inputs: Mapping[str, Any]) -> Preparation | None:
 def _read_inputs(directory: Path) -> dict[str, Any]:
     """The inputs of the preparation in a model directory, and the checksums of its codec's files."""
     path = directory / "data" / PREPARATION_DESCRIPTION
-    found = read_description(path, PREPARATION_FORMAT, PREPARATION_VERSION)
-    for key in ("inputs", "codec"):
+    found = read_description(path, PREPARATION_FORMAT, 2, PREPARATION_VERSION)
+    for key in ("inputs", "codec", *(["corpora"] if found["version"] > 2 else [])):
         if not isinstance(found.get(key), dict):
             raise StoredDataError(f"{path}: {key!r} is missing or invalid. {PREPARE_AGAIN}")
     return found
@@ -235,7 +268,7 @@ class _Maker:
         train: Corpus,
         dev: Corpus,
         workers: int,
-        progress: PreparationProgress,
+        progress: Progress,
     ) -> None:
         self._configuration = configuration
         self._system = system
@@ -247,8 +280,8 @@ class _Maker:
     def make(self, codec_folder: Path, directory: Path) -> None:
         """Write the codec into one empty folder and all else into another."""
         configuration = self._configuration
-        source = self._side("source", self._train.source, configuration.source_subwords, configuration.source_language)
-        target = self._side("target", self._train.target, configuration.target_subwords, configuration.target_language)
+        source = self._side("source", self._train.source, configuration.source_subwords)
+        target = self._side("target", self._train.target, configuration.target_subwords)
         repeated = self._train.repeated()
         train_reader = self._reader(self._train, source, target, configuration.filters)
         codec = self._codec(train_reader, repeated)
@@ -264,27 +297,40 @@ class _Maker:
             raise NoExamplesError(
                 "expected dev examples, found none: " + "; ".join(line.strip() for line in dev.lines())
             )
-        report = Report(train, dev, codec.source_size, dict(Counter(codec.table.kinds)))
+        inspection = inspect(configuration, train_reader, codec, train)
+        for warning in inspection.warnings:
+            log.warning("WARNING: %s", warning)
+        report = Report(train, dev, codec.source_size, dict(Counter(codec.table.kinds)), inspection)
         write_description(directory / REPORT, REPORT_FORMAT, PREPARATION_VERSION, report.to_json())
 
-    def _side(self, name: str, text: Path, subwords: SubwordConfiguration, language: str | None) -> Side:
+    def _side(self, name: str, text: Path, subwords: SubwordConfiguration) -> Side:
+        tokeniser = _tokeniser(self._configuration, name)
         if subwords.model is not None:
-            return Side(Subwords.load(subwords.model), language)
+            given = Subwords.load(subwords.model)
+            return Side(given.for_spaced_words() if tokeniser.marks_spaces else given, tokeniser)
         total = count_lines(text)
         every = -(-total // SUBWORD_SENTENCES) or 1
-        split = word_splitter(language)
+        learning = f"learning {name} subwords"
 
-        def sentences() -> Iterator[str]:
+        def sentences() -> Iterator[list[str]]:
             for number, line in enumerate(read_lines(text)):
                 if number % every == 0:
-                    self._progress(f"learning {name} subwords", number + 1, total)
-                    if words := split(line.text):
-                        yield " ".join(words)
+                    self._progress(f"reading {name} sentences", number + 1, total)
+                    if words := tokeniser.split(line.text):
+                        yield words
+            self._progress(learning, 0, 1)
 
         try:
-            return Side(Subwords.train(sentences(), subwords.kind, subwords.size), language)
+            if tokeniser.marks_spaces:
+                counts = Counter(word for words in sentences() for word in words)
+                learnt = Subwords.train_on_words(counts, subwords.kind, subwords.size)
+            else:
+                lines = (" ".join(words) for words in sentences())
+                learnt = Subwords.train(lines, subwords.kind, subwords.size)
         except SubwordError as error:
             raise SubwordError(f"{text}: {error} (data.{name}_subwords.size)") from error
+        self._progress(learning, 1, 1)
+        return Side(learnt, tokeniser)
 
     def _reader(self, corpus: Corpus, source: Side, target: Side, filters: FilterConfiguration) -> Reader:
         return Reader(corpus, self._system, source, target, filters)
@@ -295,8 +341,7 @@ class _Maker:
         # because reading a tree back takes half as long as parsing it, or longer than building it.
         family = self._system.target_class
         counts: Counter[Any] = Counter()
-        pairs = self._shards("counting rules", self._train, repeated)
-        for counted in ordered_map(CountUnits(reader, family), pairs, self._workers):
+        for counted in self._over("counting rules", CountUnits(reader, family), self._train, repeated):
             counts.update(counted)
         vocabulary = reader.target_side.subwords.pieces
         target = family.from_counts(counts, vocabulary, self._configuration.min_rule_count)
@@ -304,20 +349,23 @@ class _Maker:
 
     def _encode(self, reader: Reader, codec: Codec, repeated: NDArray[np.bool_], directory: Path) -> SplitReport:
         report = SplitReport()
-        pairs = self._shards(f"encoding {reader.corpus.name}", reader.corpus, repeated)
+        task = f"encoding {reader.corpus.name}"
         with PreparedWriter(directory) as writer:
-            for examples, counted in ordered_map(Encode(reader, codec), pairs, self._workers):
+            for examples, counted in self._over(task, Encode(reader, codec), reader.corpus, repeated):
                 writer.append(examples)
                 report.add(counted)
         return report
 
-    def _shards(self, task: str, corpus: Corpus, repeated: NDArray[np.bool_]) -> Iterator[list[RawPair]]:
-        done, total = 0, count_lines(corpus.source)
-        for shard in shards(corpus.pairs(repeated)):
-            yield shard
-            done += len(shard)
-            self._progress(task, done, total)
+    def _over(
+        self, task: str, work: Callable[[list[RawPair]], WorkerResult], corpus: Corpus, repeated: NDArray[np.bool_]
+    ) -> Iterator[WorkerResult]:
+        """What the work gives for each shard of a corpus."""
+        total = count_lines(corpus.source)
+        results = ordered_map(work, shards(corpus.pairs(repeated)), self._workers)
+        for number, result in enumerate(results, start=1):
+            yield result
+            self._progress(task, min(number * SHARD, total), total)
 
 
-def _silent(_task: str, _done: int, _total: int) -> None:
-    """The progress that nobody asked for."""
+def _silent(_task: str, _done: int, _total: int | None) -> None:
+    """The progress that is not shown."""

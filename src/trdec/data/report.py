@@ -6,7 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from trdec.data.inspection import Inspection
 
 SHOWN = 3
 """For each reason, the report names the places of so many things that were left out."""
@@ -137,6 +140,8 @@ class Report:
     source_pieces: int
     actions: dict[str, int]
     """The number of actions of each kind."""
+    inspection: Inspection | None = None
+    """What the training text looks like; None in a report of an earlier version."""
 
     def to_json(self) -> dict[str, Any]:
         """The report as JSON."""
@@ -145,16 +150,21 @@ class Report:
             "dev": self.dev.to_json(),
             "source_pieces": self.source_pieces,
             "actions": self.actions,
+            "inspection": None if self.inspection is None else self.inspection.to_json(),
         }
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> Report:
         """The report that `to_json` wrote."""
+        from trdec.data.inspection import Inspection
+
+        inspection = found.get("inspection")
         return cls(
             SplitReport.from_json(found["train"]),
             SplitReport.from_json(found["dev"]),
             found["source_pieces"],
             found["actions"],
+            None if inspection is None else Inspection.from_json(inspection),
         )
 
     def lines(self) -> Iterator[str]:
@@ -164,3 +174,5 @@ class Report:
                 yield f"{name}: {line}" if number == 0 else line
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in self.actions.items())
         yield f"vocabulary: {self.source_pieces:,} source pieces; actions: {kinds}"
+        if self.inspection is not None:
+            yield from self.inspection.lines()

@@ -18,8 +18,8 @@ from trdec.data.codec import Codec
 from trdec.data.store import Example
 from trdec.targets.actions import Action, EmitWord
 from trdec.targets.target import replay
-from trdec.text import UNKNOWN, Subwords
-from trdec.trees.transforms import WORD_START
+from trdec.text import UNKNOWN, Side, Subwords
+from trdec.tokenisers import WORD_START
 
 Uniform = Callable[[], float]
 """Draws a number from 0 up to 1."""
@@ -28,7 +28,9 @@ Uniform = Callable[[], float]
 class PieceSampler:
     """Splits words, each time into the best pieces of those that are available this time."""
 
-    def __init__(self, subwords: Subwords, rate: float) -> None:
+    def __init__(self, subwords: Subwords, rate: float, words_of: Callable[[str], Sequence[str]] | None = None) -> None:
+        """A sampler that drops pieces at this rate; `words_of` finds words without a space between them."""
+        self._words_of = words_of or (lambda text: (text,))
         self._rate = rate
         self._scores = subwords.scores()
         self._longest = max(map(len, self._scores))
@@ -80,7 +82,11 @@ class PieceSampler:
         for word in _words(pieces):
             spelled = "".join(word)
             known = UNKNOWN not in word and all(character in self._scores for character in spelled)
-            yield from self.split(spelled, uniform) if known else word
+            if not known:
+                yield from word
+                continue
+            for part in self._words_of(spelled):
+                yield from self.split(part, uniform)
 
 
 class SubwordDropout:
@@ -89,8 +95,8 @@ class SubwordDropout:
     def __init__(self, codec: Codec, rate: float, seed: int) -> None:
         self._codec = codec
         self._seed = seed
-        self._source = PieceSampler(codec.source_side.subwords, rate)
-        self._target = PieceSampler(codec.target_side.subwords, rate)
+        self._source = _sampler(codec.source_side, rate)
+        self._target = _sampler(codec.target_side, rate)
         self._source_pieces = codec.source_side.subwords.pieces
         self._source_numbers = {piece: number for number, piece in enumerate(self._source_pieces)}
 
@@ -115,6 +121,10 @@ class SubwordDropout:
             else:
                 actions += run
         return table.numbers(replay(self._codec.target, actions))  # T 3
+
+
+def _sampler(side: Side, rate: float) -> PieceSampler:
+    return PieceSampler(side.subwords, rate, side.tokeniser.words_of if side.tokeniser.marks_spaces else None)
 
 
 def _writes_text(action: Action) -> bool:

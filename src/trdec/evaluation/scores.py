@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
+from trdec.detection import UNSPACED, looks_raw, main_script
 from trdec.errors import TextFormatError, UsageError
 from trdec.evaluation.ter import ter_metric
 from trdec.evaluation.trees import TreeScores
@@ -18,8 +20,8 @@ from trdec.trees import brackets, treebank
 from trdec.trees.transforms import rooted
 from trdec.trees.tree import Nonterminal
 
-TOKENISERS = ("none", "13a", "intl", "zh", "char")
-"""sacreBLEU's tokenisers that need no other package."""
+TOKENISERS = ("none", "13a", "intl", "zh", "char", "ja-mecab", "ko-mecab", "flores200")
+"""sacreBLEU's tokenisers; the last three need another package or a download."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,48 @@ def bleu_metric(tokenise: str, references: Sequence[str] | None = None) -> BLEU:
     """sacreBLEU's BLEU, without its warning about tokenised text, which is what trdec writes."""
     if tokenise not in TOKENISERS:
         raise UsageError(f"expected a tokeniser ({', '.join(TOKENISERS)}), found {tokenise!r}.")
-    return BLEU(tokenize=tokenise, force=True, references=None if references is None else [list(references)])
+    try:
+        return BLEU(tokenize=tokenise, force=True, references=None if references is None else [list(references)])
+    except (ImportError, RuntimeError, OSError) as error:
+        reason = " ".join(str(error).split())
+        raise UsageError(f"sacreBLEU's tokeniser {tokenise!r} cannot be used here: {reason}") from error
+
+
+def bleu_tokeniser(references: Sequence[str], is_raw: bool | None = None) -> str:
+    """sacreBLEU's tokeniser for these references: none if they are tokenised, otherwise the one for their script.
+
+    Whether they are raw is seen from the text, if it is not known.
+    """
+    if not (looks_raw(references) if is_raw is None else is_raw):
+        return "none"
+    script = main_script(references)
+    if script == "Han":
+        return "zh"
+    if script == "Hiragana":
+        return "ja-mecab" if find_spec("MeCab") and find_spec("ipadic") else "char"
+    if script == "Hangul" and find_spec("mecab_ko"):
+        return "ko-mecab"
+    if script in UNSPACED:
+        return "flores200" if _is_downloaded("flores200") else "char"
+    return "13a"
+
+
+def _is_downloaded(name: str) -> bool:
+    from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
+    from sacrebleu.utils import SACREBLEU_DIR
+
+    return (Path(SACREBLEU_DIR) / "models" / Path(SPM_MODELS[name]["url"]).name).exists()
+
+
+def tokenisation_warning(references: Sequence[str], tokenise: str) -> str | None:
+    """What to say if raw text is scored as if it were tokenised."""
+    if tokenise != "none" or not looks_raw(references):
+        return None
+    better = bleu_tokeniser(references)
+    return (
+        "the reference looks like raw text, but BLEU takes whitespace as the only border of words (none). "
+        f"The score cannot be compared with others; {better} is usual for such text."
+    )
 
 
 def chrf_metric() -> CHRF:

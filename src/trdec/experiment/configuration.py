@@ -5,11 +5,21 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_serializer, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from trdec.configuration.configuration import known_system
 from trdec.configuration.document import Document, apply_overrides, explain, read_document
@@ -23,8 +33,23 @@ EXPERIMENT_FILE = "experiment.yaml"
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 
 
+def _dotted(changes: Any, prefix: str = "") -> Any:
+    """The changes with one dotted key per value: a mapping within them changes only the keys that it names."""
+    if not isinstance(changes, dict):
+        return changes
+    found: dict[Any, Any] = {}
+    for key, value in changes.items():
+        name = f"{prefix}{key}"
+        found |= _dotted(value, f"{name}.") if value and isinstance(value, dict) else {name: value}
+    return found
+
+
+Changes = Annotated[dict[str, Any], BeforeValidator(_dotted)]
+"""Keys of a recipe, with dots, and their values."""
+
+
 class _Configuration(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     _paths = field_validator("*", mode="after")(at_home)
 
@@ -32,7 +57,9 @@ class _Configuration(BaseModel):
 class ToyConfiguration(_Configuration):
     """A corpus of the toy language, made in the experiment's own directory."""
 
-    sentences: int = Field(default=10_000, ge=10, description="Training sentences; dev and test get a tenth each.")
+    sentences: int = Field(
+        default=10_000, ge=10, le=100_000_000, description="Training sentences; dev and test get a tenth each."
+    )
     seed: int = Field(default=1, description="Another seed, another corpus.")
 
 
@@ -46,8 +73,10 @@ class TestConfiguration(_Configuration):
 class DecodingConfiguration(_Configuration):
     """How every system translates."""
 
-    beam_size: int = Field(default=5, ge=1, description="Hypotheses pursued at once.")
-    length_power: float = Field(default=1.0, ge=0, description="Log-probabilities are divided by length to this power.")
+    beam_size: int = Field(default=5, ge=1, le=10_000, description="Hypotheses pursued at once.")
+    length_power: float = Field(
+        default=1.0, ge=0, le=10, description="Log-probabilities are divided by length to this power."
+    )
 
 
 class RowConfiguration(_Configuration):
@@ -60,7 +89,7 @@ class RowConfiguration(_Configuration):
     target: str | None = Field(default=None, description="As in `system.target`.")
     encoder: str | None = Field(default=None, description="As in `system.encoder`.")
     decoder: str | None = Field(default=None, description="As in `system.decoder`.")
-    changes: dict[str, Any] = Field(default={}, description="Keys of the recipe to change for it alone, with dots.")
+    changes: Changes = Field(default={}, description="Keys of the recipe to change for it alone, with dots.")
 
     @model_validator(mode="before")
     @classmethod
@@ -76,9 +105,10 @@ class RowConfiguration(_Configuration):
     def _a_system(self) -> Self:
         if self.model_fields_set == {"name"}:
             known_system(self.name)
-        elif not re.fullmatch(r"[\w.+-]+", self.name) or self.name in SYSTEMS:
-            raise ValueError(f"name: expected a new name of letters, digits, '-' and '_', found {self.name!r}.")
+        elif self.name in SYSTEMS:
+            raise ValueError(f"name: expected a new name, found {self.name!r}, which is a system of ours.")
         else:
+            _check_name(self.name)
             try:
                 _ = self.system
             except ValidationError as error:
@@ -105,8 +135,8 @@ class ScaleConfiguration(_Configuration):
 
     systems: tuple[RowConfiguration, ...] | None = Field(default=None, description="Other systems.")
     seeds: tuple[Seed, ...] | None = Field(default=None, description="Other seeds.")
-    beam_size: int | None = Field(default=None, ge=1, description="Another beam.")
-    changes: dict[str, Any] = Field(default={}, description="Further changes to the recipe.")
+    beam_size: int | None = Field(default=None, ge=1, le=10_000, description="Another beam.")
+    changes: Changes = Field(default={}, description="Further changes to the recipe.")
 
 
 class ExperimentConfiguration(_Configuration):
@@ -125,7 +155,7 @@ class ExperimentConfiguration(_Configuration):
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1)] = Field(
         default=(1,), description="Each system is trained once with each."
     )
-    changes: dict[str, Any] = Field(
+    changes: Changes = Field(
         default={}, description="Keys of the recipe to change for all runs, with dots: training.max_updates."
     )
     test: TestConfiguration | None = Field(default=None, description="What is scored; without it, the recipe's dev.")
@@ -144,6 +174,13 @@ class ExperimentConfiguration(_Configuration):
     @classmethod
     def _distinct_seeds(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
         return _distinct(seeds, "seed")
+
+    @field_validator("scales")
+    @classmethod
+    def _names_of_scales(cls, scales: dict[str, ScaleConfiguration]) -> dict[str, ScaleConfiguration]:
+        for name in scales:
+            _check_name(name)  # it becomes part of a folder's name
+        return scales
 
     def at_scale(self, name: str | None) -> ExperimentConfiguration:
         """The experiment at one of its scales, in a directory of its own."""
@@ -172,13 +209,52 @@ class ExperimentConfiguration(_Configuration):
 
 def load_experiment(path: Path, overrides: Sequence[str] = (), scale: str | None = None) -> ExperimentConfiguration:
     """The experiment of a YAML file, changed by `key=value` overrides; its recipe is found beside the file."""
-    document = apply_overrides(read_document(path), overrides)
+    document = read_document(path)
+    document = apply_overrides(
+        replace(document, content=_with_nested_changes(document.content)), overrides, ExperimentConfiguration
+    )
     try:
         experiment = ExperimentConfiguration.model_validate(document.content)
         at_scale = experiment.at_scale(scale)
     except ValidationError as error:
         raise ConfigError("\n".join(explain(error, document, ExperimentConfiguration))) from error
     return at_scale.model_copy(update={"recipe": path.parent / at_scale.recipe})
+
+
+def _with_nested_changes(content: dict[str, Any]) -> dict[str, Any]:
+    """The content with mappings for dotted keys in its changes: an override finds a key however the file writes it."""
+    scales = content.get("scales")
+    found = content | ({"changes": _nested(content["changes"])} if "changes" in content else {})
+    if isinstance(scales, dict):
+        found["scales"] = {
+            name: scale | {"changes": _nested(scale["changes"])}
+            if isinstance(scale, dict) and "changes" in scale
+            else scale
+            for name, scale in scales.items()
+        }
+    return found
+
+
+def _nested(changes: Any) -> Any:
+    """The inverse of `_dotted`."""
+    if not isinstance(changes, dict):
+        return changes
+    found: dict[str, Any] = {}
+    for key, value in _dotted(changes).items():
+        *outer, last = key.split(".")
+        mapping: Any = found
+        for part in outer:
+            mapping = mapping.setdefault(part, {}) if isinstance(mapping, dict) else None
+        if isinstance(mapping, dict):
+            mapping[last] = value
+        else:  # a key that has a value and keys: the recipe will refuse it
+            found[key] = value
+    return found
+
+
+def _check_name(name: str) -> None:
+    if not re.fullmatch(r"[\w.+-]+", name):
+        raise ValueError(f"name: expected letters, digits, '-' and '_', found {name!r}.")
 
 
 def _distinct(values: tuple[Any, ...], what: str) -> tuple[Any, ...]:
@@ -217,6 +293,8 @@ changes: {batches.batch_type: sentences, batches.batch_size: 32}
 ```
 
 * **Side by side.** `--jobs N` runs N trainings at a time, one thread each (2 by default, 1 on a single core).
+* **Changes.** `changes.training.max_updates=20` changes that key of the recipe and leaves the others as they are,
+  whether the file has it with dots or within `training: {...}`.
 * **Scales.** `--scale NAME` takes the changes that the file lists under `scales`, and writes to `OUTPUT-NAME`, so that
   sizes do not mix.
 * **Resumable.** Run the same command again, also after `kill -9`: finished runs are skipped, unfinished ones resume

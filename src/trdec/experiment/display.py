@@ -1,116 +1,95 @@
-"""How an experiment's progress is shown: a live table on a terminal, plain lines elsewhere."""
+"""An experiment shown to the user: bars and a table on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self
 
 from rich.console import Console
-from rich.live import Live
-from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from trdec.experiment.plan import Plan, Run, Stage
-from trdec.experiment.run import ExperimentProgress, Failure, progress
-from trdec.files import read_lines
+from trdec.experiment.run import Failure, progress
+from trdec.files import count_lines
+from trdec.progress import ProgressDisplay
 
 DOING: dict[Stage, str] = {"train": "training", "translate": "translating", "score": "scoring"}
 
 
-class PlainExperimentDisplay:
-    """A line when a stage starts and when it ends."""
-
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self._say = say
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        pass
-
-    def skipped(self, run: Run, stage: Stage) -> None:
-        """Say that the stage was done before."""
-        self._say(f"{run.name}: {DOING[stage]} was finished before")
-
-    def started(self, run: Run, stage: Stage) -> None:
-        """Say what starts."""
-        self._say(f"{run.name}: {DOING[stage]}")
-
-    def finished(self, run: Run, stage: Stage, record: dict[str, Any]) -> None:
-        """Say what ended, and how."""
-        self._say(f"{run.name}: {_outcome(stage, record)}")
-
-    def failed(self, failure: Failure) -> None:
-        """Say what failed; the reason is listed at the end."""
-        self._say(f"{failure.run.name}: {DOING[failure.stage]} failed")
-
-
-class LiveExperimentDisplay:
-    """A table with a line for each run, redrawn every second."""
+class ExperimentDisplay:
+    """A bar for each stage that runs, looked up every second; a table of all runs, or a line for each that changes."""
 
     def __init__(self, plan: Plan, console: Console) -> None:
         self._plan = plan
-        self._lines = sum(1 for _ in read_lines(plan.test[0]))
+        self._lines = count_lines(plan.test[0])
         self._guard = threading.Lock()
-        self._doing: dict[str, tuple[Stage, float, int]] = {}
+        self._running: dict[str, tuple[Run, Stage]] = {}
         self._said: dict[str, str] = {}
-        self._live = Live(console=console, get_renderable=self.table, refresh_per_second=1)
+        self._display = ProgressDisplay(console, below=self.table)
+        self._ended = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
 
     def __enter__(self) -> Self:
-        self._live.__enter__()
+        self._display.__enter__()
+        self._watcher.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._live.__exit__(kind, error, traceback)
+        self._ended.set()
+        self._display.__exit__(kind, error, traceback)
 
     def skipped(self, run: Run, stage: Stage) -> None:
-        """Note that the stage was done before."""
-        self._note(run, "trained before" if stage == "train" else "finished before")
+        """Say that the stage was done before."""
+        self._say(run, f"{DOING[stage]} was finished before")
 
     def started(self, run: Run, stage: Stage) -> None:
-        """Follow the stage from now on."""
-        before = progress(run, stage, self._lines).done if stage == "train" else 0
+        """Say what starts, and follow it from now on."""
+        self._say(run, DOING[stage])
         with self._guard:
-            self._doing[run.name] = (stage, time.monotonic(), before)
+            self._running[_task(run, stage)] = (run, stage)
 
     def finished(self, run: Run, stage: Stage, record: dict[str, Any]) -> None:
-        """Note how it went."""
-        self._note(run, _outcome(stage, record))
+        """Say what ended, and how."""
+        self._end(run, stage, _outcome(stage, record))
 
     def failed(self, failure: Failure) -> None:
-        """Note that it failed."""
-        self._note(failure.run, f"[red]{DOING[failure.stage]} failed[/red]")
+        """Say what failed; the reason is listed at the end."""
+        self._end(failure.run, failure.stage, f"{DOING[failure.stage]} failed")
 
-    def _note(self, run: Run, text: str) -> None:
+    def _end(self, run: Run, stage: Stage, text: str) -> None:
         with self._guard:
-            self._doing.pop(run.name, None)
-            self._said[run.name] = text
+            self._running.pop(_task(run, stage), None)
+            self._display.remove(_task(run, stage))
+        self._say(run, text)
+
+    def _say(self, run: Run, text: str) -> None:
+        self._said[run.name] = text
+        if not self._display.is_live:
+            self._display.print(f"{run.name}: {text}")
+
+    def _watch(self) -> None:
+        while not self._ended.wait(1.0):
+            for task, (run, stage) in list(self._running.items()):
+                now = progress(run, stage, self._lines)
+                with self._guard:
+                    if task in self._running:  # it may have ended meanwhile
+                        self._display(task, now.done, now.total)
 
     def table(self) -> Table:
-        """All runs: waiting, running with a bar and the time left, or done."""
-        table = Table(box=None, pad_edge=False)
-        for column in ("run", "", "", "left"):
-            table.add_column(column, no_wrap=True)
-        with self._guard:
-            doing, said = dict(self._doing), dict(self._said)
+        """All runs: waiting, running or done."""
+        table = Table("run", "", box=None, pad_edge=False)
+        said = dict(self._said)
         for run in self._plan.runs:
-            if run.name not in doing:
-                table.add_row(run.name, said.get(run.name, "[dim]waiting[/dim]"), "", "")
-                continue
-            stage, began, before = doing[run.name]
-            now = progress(run, stage, self._lines)
-            bar = ProgressBar(total=now.total, completed=now.done, width=30)
-            table.add_row(run.name, f"{DOING[stage]} {now.done:,}/{now.total:,}", bar, _left(now, began, before))
+            table.add_row(run.name, said.get(run.name, "[dim]waiting[/dim]"))
         return table
+
+
+def _task(run: Run, stage: Stage) -> str:
+    return f"{run.name}: {DOING[stage]}"
 
 
 def _outcome(stage: Stage, record: dict[str, Any]) -> str:
@@ -122,10 +101,3 @@ def _outcome(stage: Stage, record: dict[str, Any]) -> str:
     if stage == "train":
         return f"trained in {duration}, dev perplexity {record['dev_perplexity']['all']:.2f}"
     return f"translated {record['sentences']:,} lines in {duration}"
-
-
-def _left(now: ExperimentProgress, began: float, before: int) -> str:
-    if now.done <= before:
-        return "-:--:--"
-    seconds = (time.monotonic() - began) / (now.done - before) * max(0, now.total - now.done)
-    return str(timedelta(seconds=round(seconds)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from trdec.configuration import Configuration, load_configuration
+from trdec.configuration.document import override_of
 from trdec.configuration.sections import CorpusConfiguration
 from trdec.errors import FileError, TrainingError
 from trdec.experiment.configuration import DecodingConfiguration, ExperimentConfiguration, RowConfiguration
 from trdec.extensions import extension_file
-from trdec.files import read_lines
+from trdec.files import is_blank, read_lines
 from trdec.systems import ANNOTATIONS, system_or_keys
 from trdec.training.observers import JsonLines
 from trdec.trees import brackets, treebank
@@ -112,9 +113,9 @@ class Plan:
         return self.folder / test.source, self.folder / test.target
 
     @property
-    def tokenise(self) -> str:
-        """sacreBLEU's tokeniser: none for text that is tokenised already."""
-        return "none" if self.runs[0].training.data.target_language is None else "13a"
+    def is_raw(self) -> bool:
+        """Whether the systems write raw text, not words separated by whitespace."""
+        return self.runs[0].training.data.target_tokeniser != "none"
 
     def files(self, run: Run) -> tuple[Path, ...]:
         """The files that a run's results depend on."""
@@ -146,12 +147,10 @@ def make_plan(experiment: ExperimentConfiguration) -> Plan:
 
 def _run(experiment: ExperimentConfiguration, row: RowConfiguration, seed: int, folder: Path | None) -> Run:
     directory = experiment.output / "runs" / f"{row.name}-{seed}"
-    system = system_or_keys(row.system)
-    overrides = [f"system={system if isinstance(system, str) else json.dumps(system, ensure_ascii=False)}"]
-    changes = experiment.changes | row.changes
-    overrides += [f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in changes.items()]
-    overrides += [f"folder={folder}"] if folder else []
-    overrides += [f"seed={seed}", f"output={directory / 'model'}"]
+    values: dict[str, Any] = {"system": system_or_keys(row.system), **experiment.changes, **row.changes}
+    values |= {"folder": folder} if folder else {}
+    values |= {"seed": seed, "output": directory / "model"}
+    overrides = [override_of(key, value) for key, value in values.items()]
     training = load_configuration(experiment.recipe, overrides)
     source = training.folder / (experiment.test or training.data.dev).source
     decoding = experiment.decoding
@@ -165,6 +164,7 @@ def _run(experiment: ExperimentConfiguration, row: RowConfiguration, seed: int, 
             length_power=decoding.length_power,
             output=directory / "translations.txt",
             trees=directory / "trees.txt",
+            allow=training.system.foreign_code,
         ),
     }
     dev = training.located_data.dev
@@ -179,16 +179,24 @@ def _run(experiment: ExperimentConfiguration, row: RowConfiguration, seed: int, 
             **({"annotation": parses[0]} if parses else {}),
             format="json",
             output=directory / "loss.json",
+            allow=training.system.foreign_code,
         )
     return Run(row.name, seed, directory, training, decoding, commands)
 
 
 def _command(verb: str, *arguments: object, **options: object) -> tuple[str, ...]:
     """The arguments of `trdec` for a verb, with the options that the command line derives from these names."""
-    words = [verb, *map(str, arguments)]
-    for name, value in options.items():
-        words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    # A path that begins with a hyphen would be taken for an option.
+    words = [verb, *(f"./{word}" if word.startswith("-") else word for word in map(str, arguments))]
+    for name, given in options.items():
+        for value in given if isinstance(given, tuple) else (given,):  # several values repeat the option
+            words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
     return tuple(words)
+
+
+def shell_command(arguments: Iterable[str]) -> str:
+    """The `trdec` command of these arguments, as a shell reads it."""
+    return shlex.join(["trdec", *arguments])
 
 
 TRIAL_LINES, TRIAL_UPDATES, TRIAL_SENTENCES = 400, 6, 20
@@ -232,7 +240,7 @@ def _try(plan: Plan, run: Run) -> Estimate:
         model = folder / "model"
         sizes = [f"training.{key}={TRIAL_UPDATES}" for key in ("max_updates", "validate_every", "log_every")]
         subwords = [f"data.{side}_subwords.size=300" for side in ("source", "target")]
-        _trdec(*run.commands["train"], *files, f"output={model}", *sizes, *subwords, "training.plot=false")
+        _trdec(*run.commands["train"], *files, override_of("output", model), *sizes, *subwords, "training.plot=false")
         row = next(row for row in JsonLines(model / "log.jsonl").rows() if row["event"] == "train")
         return Estimate(
             run.system,
@@ -253,7 +261,7 @@ def _translating_seconds(plan: Plan, run: Run, model: Path, actions: int) -> flo
         part = model.with_name(f"first-{sentences}")
         _write_lines(part, (line.text for line in islice(read_lines(source), sentences)))
         began = time.monotonic()
-        _trdec(*_command("translate", model, input=part, **limits))
+        _trdec(*_command("translate", model, input=part, allow=run.training.system.foreign_code, **limits))
         return time.monotonic() - began
 
     start = seconds(1)
@@ -268,7 +276,7 @@ def _shortened(run: Run, folder: Path) -> list[str]:
         for name, lines in _beginnings(corpus):
             path = folder / f"{split}.{name}"
             _write_lines(path, lines)
-            keys.append(f"data.{split}.{name}={json.dumps(str(path))}")
+            keys.append(override_of(f"data.{split}.{name}", path))
     return keys
 
 
@@ -288,7 +296,7 @@ def _first_sentences(conllu: Path) -> Iterator[str]:
     sentences = 0
     for line in read_lines(conllu):
         yield line.text
-        sentences += not line.text.strip()  # a blank line ends a sentence
+        sentences += is_blank(line.text)  # a blank line ends a sentence
         if sentences == TRIAL_LINES:
             return
 
@@ -302,4 +310,4 @@ def _trdec(*arguments: str) -> None:
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode:
         last = "\n".join(result.stderr.splitlines()[-3:])
-        raise TrainingError(f"trdec {' '.join(arguments)}\nended with status {result.returncode}:\n{last}")
+        raise TrainingError(f"{shell_command(arguments)}\nended with status {result.returncode}:\n{last}")

@@ -16,7 +16,7 @@ from trdec.evaluation.comparison import Comparison
 from trdec.evaluation.figures import FIGURES
 from trdec.evaluation.report import Content, Section, contents, escaped, page, table_markdown, table_section
 from trdec.evaluation.tables import EMPTY_CELL, Table, signatures
-from trdec.experiment.plan import Plan
+from trdec.experiment.plan import Plan, shell_command
 from trdec.experiment.results import Results, Sample, collect, samples, training_curves
 from trdec.files import writing
 from trdec.systems import system_name
@@ -69,7 +69,7 @@ def report_json(results: Results, failures: Mapping[str, str], command: str) -> 
             {
                 "system": result.run.system,
                 "seed": result.run.seed,
-                "commands": {stage: f"trdec {' '.join(words)}" for stage, words in result.run.commands.items()},
+                "commands": {stage: shell_command(words) for stage, words in result.run.commands.items()},
                 "training": {key: value for key, value in result.training.items() if key != "depends_on"},
                 "translating": {key: value for key, value in result.translating.items() if key != "depends_on"},
                 "loss": result.loss and {key: value for key, value in result.loss.items() if key != "depends_on"},
@@ -222,7 +222,7 @@ def _speed(results: Results) -> Table:
 def _provenance(results: Results, command: str) -> ReportSection:
     versions = results.results[0].training["versions"]
     listed = ", ".join(f"{name} {value}" for name, value in versions.items())
-    commands = [f"trdec {' '.join(stage)}" for result in results.results for stage in result.run.commands.values()]
+    commands = [shell_command(stage) for result in results.results for stage in result.run.commands.values()]
     text = ("The first command wrote this report and ran the others.", f"Versions: {listed}.")
     return ReportSection("Commands and versions", text, code=(command, *commands))
 

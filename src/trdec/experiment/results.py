@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -9,12 +10,22 @@ from typing import Any
 
 from trdec.evaluation.comparison import Comparison, ComparisonOptions, compare
 from trdec.evaluation.figures import save_figure, styles
-from trdec.evaluation.scores import Output, read_output, read_references, read_texts, read_trees
+from trdec.evaluation.scores import (
+    Output,
+    bleu_tokeniser,
+    read_output,
+    read_references,
+    read_texts,
+    read_trees,
+    tokenisation_warning,
+)
 from trdec.evaluation.word_accuracy import bleu_splitter, count_words
 from trdec.experiment.plan import Plan, Run
 from trdec.experiment.run import Records
 from trdec.files import split_words
 from trdec.trees.tree import Nonterminal
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -70,9 +81,12 @@ def collect(plan: Plan) -> Results:
         and (training := records.finished(run, "train")) is not None
         and (translating := records.finished(run, "translate")) is not None
     ]
-    options = ComparisonOptions(tokenise=plan.tokenise, examples=plan.experiment.samples)
+    tokenise = bleu_tokeniser(references, plan.is_raw)
+    if warning := tokenisation_warning(references, tokenise):
+        _log.warning("WARNING: %s: %s", target, warning)
+    options = ComparisonOptions(tokenise=tokenise, examples=plan.experiment.samples)
     training_text = read_texts(plan.runs[0].training.located_data.train.target)
-    counts = count_words(training_text, bleu_splitter(plan.tokenise))
+    counts = count_words(training_text, bleu_splitter(tokenise))
     comparison = compare(references, [result.output for result in results], options, training_counts=counts)
     return Results(plan, tuple(results), comparison, len(training_text))
 

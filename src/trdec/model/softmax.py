@@ -38,7 +38,7 @@ class ActionSoftmax(nn.Module):
         self.register_buffer("block_of", inventory.word_symbols.long(), persistent=False)
         self.masked: list[slice] = []  # for each block, a span that covers the columns some symbol forbids
         for number, parts in enumerate(self.blocks):
-            ids = torch.cat([torch.arange(part.start, part.stop) for part in parts])  # a
+            ids = torch.cat([torch.arange(part.start, part.stop, device=inventory.legal.device) for part in parts])  # a
             self.register_buffer(f"ids_{number}", ids, persistent=False)
             illegal = ~inventory.legal[:, ids]  # Y a
             self.register_buffer(f"illegal_{number}", illegal, persistent=False)

@@ -12,7 +12,7 @@ from trdec.data.batch import SourceBatch
 from trdec.errors import SearchError, UsageError
 from trdec.model.interfaces import SearchModel
 from trdec.search.frontiers import STEPS, Effects
-from trdec.search.hypotheses import Finished, Hypothesis, Trail
+from trdec.search.hypotheses import MAX_WIDTH, Finished, Hypothesis, Trail
 from trdec.search.limits import LengthLimits, Normalisation
 from trdec.search.state import Constraint, SearchState
 
@@ -64,9 +64,9 @@ class BeamSettings:
     """Whether derivations that write the same text are one translation, with the sum of their probabilities."""
 
     def __post_init__(self) -> None:
-        if self.beam_size < 1 or not 1 <= self.n_best <= self.beam_size:
+        if not 1 <= self.n_best <= self.beam_size <= MAX_WIDTH:
             raise UsageError(
-                "expected a beam_size of at least 1 and an n_best from 1 to beam_size, found "
+                f"expected a `beam_size` from 1 to {MAX_WIDTH:,} and an `n_best` from 1 to that, found "
                 f"beam_size {self.beam_size} and n_best {self.n_best}."
             )
 

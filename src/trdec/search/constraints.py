@@ -13,7 +13,7 @@ from trdec.search.frontiers import MEASURES, PIECES, RULES, WORDS
 from trdec.search.state import SearchState
 from trdec.targets.actions import ApplyRule, EmitWord
 from trdec.targets.target import ActionTable
-from trdec.trees.transforms import WORD_START
+from trdec.tokenisers import WORD_START
 from trdec.trees.tree import PRE
 
 ANY = -1

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from trdec.targets.actions import EOS, Action, ApplyRule, EmitWord
 from trdec.targets.target import ActionTable, Target
-from trdec.trees.transforms import WORD_START
+from trdec.tokenisers import WORD_START
 from trdec.trees.tree import PRE
 
 MEASURES = 4

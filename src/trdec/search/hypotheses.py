@@ -12,6 +12,9 @@ from torch import Tensor
 
 from trdec.search.limits import Normalisation
 
+MAX_WIDTH = 10_000
+"""The most hypotheses, or samples, of a sentence."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:

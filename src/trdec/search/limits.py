@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,6 +12,15 @@ from trdec.errors import UsageError
 from trdec.search.frontiers import PIECES, STEPS, WORDS, Effects
 
 NO_LIMIT = 1 << 40
+
+MAX_RATIO = 100.0
+"""The most actions per source piece that may be allowed."""
+
+MAX_EXTRA = 100_000
+"""The most actions that may be allowed whatever the source."""
+
+MAX_LENGTH_POWER = 10.0
+"""The greatest power of a length: beyond it scores would leave the range of numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +35,8 @@ class Normalisation:
     unit: Literal["actions", "words"] = "actions"
 
     def __post_init__(self) -> None:
-        if not 0 <= self.power < math.inf:
-            raise UsageError(f"expected a length power of 0 or more, found {self.power}.")
+        if not 0 <= self.power <= MAX_LENGTH_POWER:
+            raise UsageError(f"expected a `length_power` from 0 to {MAX_LENGTH_POWER:g}, found {self.power}.")
 
     def score(self, log_prob: float, actions: int, words: int) -> float:
         """The score of a complete derivation."""
@@ -56,10 +64,11 @@ class LengthLimits:
     max_extra: int = 50
 
     def __post_init__(self) -> None:
-        if not (0 <= self.min_ratio < math.inf and 0 <= self.max_ratio < math.inf and 0 <= self.max_extra < NO_LIMIT):
+        ratios = (self.min_ratio, self.max_ratio)
+        if not (all(0 <= ratio <= MAX_RATIO for ratio in ratios) and 0 <= self.max_extra <= MAX_EXTRA):
             raise UsageError(
-                "expected finite length limits of 0 or more, found "
-                f"min_ratio {self.min_ratio}, max_ratio {self.max_ratio}, max_extra {self.max_extra}."
+                f"expected length limits from 0 to {MAX_RATIO:g} actions per source piece and to {MAX_EXTRA:,} more, "
+                f"found `min_ratio` {self.min_ratio}, `max_ratio` {self.max_ratio}, `max_extra` {self.max_extra}."
             )
         if self.min_ratio > self.max_ratio:
             raise UsageError(

@@ -13,10 +13,16 @@ from torch import Tensor
 from trdec.data.batch import SourceBatch
 from trdec.errors import SearchError, UsageError
 from trdec.model.interfaces import SearchModel
-from trdec.search.frontiers import STEPS, Effects
-from trdec.search.hypotheses import Hypothesis, Trail
+from trdec.search.frontiers import Effects
+from trdec.search.hypotheses import MAX_WIDTH, Hypothesis, Trail
 from trdec.search.limits import LengthLimits, Normalisation
 from trdec.search.state import Constraint, SearchState
+
+MAX_TEMPERATURE = 1e6
+"""The greatest temperature, and one over the least: beyond them scores would leave the range of numbers."""
+
+DRAWN_AT_ONCE = 64
+"""Steps whose numbers are drawn together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +42,10 @@ class SamplingSettings:
     limits: LengthLimits = field(default_factory=LengthLimits)
 
     def __post_init__(self) -> None:
-        if self.samples < 1 or not (self.temperature > 0 and math.isfinite(self.temperature)):
+        if not 1 <= self.samples <= MAX_WIDTH or not 1 / MAX_TEMPERATURE <= self.temperature <= MAX_TEMPERATURE:
             raise UsageError(
-                "expected at least 1 sample and a temperature above 0, found "
-                f"samples {self.samples} and temperature {self.temperature}."
+                f"expected from 1 to {MAX_WIDTH:,} samples (`n_best`) and a `temperature` from {1 / MAX_TEMPERATURE:g} "
+                f"to {MAX_TEMPERATURE:g}, found {self.samples} and {self.temperature}."
             )
         if self.top_k is not None and self.top_k < 1:
             raise UsageError(f"expected top_k to be at least 1, found {self.top_k}.")
@@ -62,7 +68,7 @@ def sample(
     count = settings.samples
     bounds = settings.limits.bounds(source.lengths, effects)
     state = SearchState.start(model, effects, source, bounds, constraints)
-    draws = _draws(settings, numbers, int(bounds.high[:, STEPS].max())).to(source.device)  # B K T
+    draws = _Draws(settings, numbers)
     found: list[list[Hypothesis]] = [[] for _ in range(len(source))]
     trail = Trail()
     # The first step has one row per sentence; every sample of a sentence is drawn from its distribution.
@@ -74,7 +80,8 @@ def sample(
         sentences = state.sentences if kept is None else state.sentences[kept]  # B
         log_probs = log_probs[rows]  # R A
         _require_choice(log_probs, live, [numbers[n] for n in sentences.tolist()])
-        actions = _choose(log_probs, draws[sentences, :, len(trail)].flatten(), settings)  # R
+        drawn = draws.at(len(trail)).to(source.device)  # B K
+        actions = _choose(log_probs, drawn[sentences].flatten(), settings)  # R
         trail.append(rows, actions, log_probs.gather(1, actions.unsqueeze(1)).squeeze(1))
         state = state.take(rows, actions, kept)
         ended = live & state.frontiers.finished  # R
@@ -96,23 +103,29 @@ def _require_choice(log_probs: Tensor, live: Tensor, numbers: Sequence[int]) -> 
         raise SearchError(numbers[stuck[0] // (len(live) // len(numbers))])
 
 
-def _draws(settings: SamplingSettings, numbers: Sequence[int], most_steps: int) -> Tensor:
-    """B K T: numbers from 0 up to 1 that depend only on the seed, the sentence and the sample."""
-    rows = [
-        [
-            np.random.Generator(np.random.PCG64([settings.seed, number, place])).random(most_steps)
-            for place in range(settings.samples)
+class _Draws:
+    """Numbers from 0 up to 1 that depend only on the seed, the sentence, the sample and the step."""
+
+    def __init__(self, settings: SamplingSettings, numbers: Sequence[int]) -> None:
+        self._generators = [
+            [np.random.Generator(np.random.PCG64([settings.seed, number, place])) for place in range(settings.samples)]
+            for number in numbers
         ]
-        for number in numbers
-    ]
-    return torch.from_numpy(np.array(rows))
+        self._block = torch.empty(0)  # B K T
+
+    def at(self, step: int) -> Tensor:
+        """B K: the numbers of a step; steps are asked for in order."""
+        if step % DRAWN_AT_ONCE == 0:
+            rows = [[generator.random(DRAWN_AT_ONCE) for generator in row] for row in self._generators]
+            self._block = torch.from_numpy(np.array(rows))
+        return self._block[:, :, step % DRAWN_AT_ONCE]
 
 
 def _choose(log_probs: Tensor, drawn: Tensor, settings: SamplingSettings) -> Tensor:
     """R: the action at which the cumulative probability, most probable action first, exceeds the number drawn."""
     ranked, actions = (log_probs.double() / settings.temperature).sort(dim=1, descending=True, stable=True)  # R A
     if settings.top_k is not None:
-        ranked[:, settings.top_k :] = -torch.inf
+        ranked[:, min(settings.top_k, ranked.shape[1]) :] = -torch.inf
     probs = ranked.softmax(dim=1)  # R A
     if settings.top_p is not None:
         before = probs.cumsum(dim=1) - probs  # R A

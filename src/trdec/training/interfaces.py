@@ -87,6 +87,9 @@ class Observer(Protocol):
     def advance(self, update: int) -> None:
         """One more update is done."""
 
+    def progress(self, task: str, done: int, total: int | None) -> None:
+        """So much is done of something other than an update: preparing data, validating, writing weights."""
+
     def training(self, row: Row) -> None:
         """A line of the log about the last updates."""
 
@@ -115,6 +118,11 @@ class Observers:
         """Call all."""
         for observer in self._observers:
             observer.advance(update)
+
+    def progress(self, task: str, done: int, total: int | None) -> None:
+        """Call all."""
+        for observer in self._observers:
+            observer.progress(task, done, total)
 
     def training(self, row: Row) -> None:
         """Call all."""

@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from trdec.configuration.sections import TrainingConfiguration
-from trdec.errors import CheckpointError, FileError, TrainingError, TrainingInterrupted
+from trdec.data.manifest import WEIGHTS
+from trdec.errors import CheckpointError, FileError, TrainingError, TrainingInterrupted, memory_errors
 from trdec.files import remove_leftovers
-from trdec.model.weights import set_weights, weights_of, write_tensors
+from trdec.model.weights import set_weights, weights_of, write_model_weights
 from trdec.training.checkpoint import BestWeights, Checkpoint, Checkpoints
 from trdec.training.interfaces import AnyBatch, Batches, Observer, Trainable
-from trdec.training.metrics import Kinds, Window, measure_dev
+from trdec.training.metrics import Kinds, KindSums, Window, measure_dev
 from trdec.training.observers import JsonLines
 from trdec.training.optimiser import EarlyStopping, Optimiser, make_schedule
 
@@ -37,11 +38,8 @@ class Stream(Generic[AnyBatch]):
         self.epoch = 0
         self.position = 0
 
-    def take(self, count: int) -> list[AnyBatch]:
-        """The next batches."""
-        return [self._next() for _ in range(count)]
-
-    def _next(self) -> AnyBatch:
+    def next(self) -> AnyBatch:
+        """The next batch."""
         if self.position >= len(self._plan(self.epoch)):
             self.epoch, self.position = self.epoch + 1, 0
         numbers = self._plan(self.epoch)[self.position]
@@ -61,13 +59,17 @@ class Stream(Generic[AnyBatch]):
 
 
 class Interrupt:
-    """A context in which the first SIGINT or SIGTERM is only recorded; a second SIGINT ends at once."""
+    """A context in which the first SIGINT or SIGTERM is only recorded; a second SIGINT ends at once.
+
+    A second SIGTERM does not: whoever started the training may send one, then another as it ends itself.
+    """
 
     def __init__(self) -> None:
         self.signal: int | None = None
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
+        self.signal = None
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 self._before[number] = signal.signal(number, self._note)
@@ -85,8 +87,13 @@ class Interrupt:
             signal.signal(number, handler)
 
 
+_MEMORY_ADVICE = (
+    "Choose smaller batches (batches.batch_size), shorter sentences (data.filters.max_source_length, "
+    "data.filters.max_target_length, and shorter lines in dev) or a smaller model, each with another output. The last "
+    "checkpoint is intact: with more memory, the same command resumes."
+)
+
 LOG = "log.jsonl"
-WEIGHTS = "model.safetensors"
 
 WORST = 1e30
 """The score of weights whose dev loss is not a finite number."""
@@ -146,6 +153,7 @@ class Loop(Generic[AnyBatch]):
         self.checkpoints = Checkpoints(directory / "checkpoints")
         self.log = JsonLines(directory / LOG)
         self.stream = Stream(corpus.train)
+        self.interrupt = Interrupt()
         self.window = Window()
         self.update = 0
         self.skipped = 0
@@ -158,16 +166,16 @@ class Loop(Generic[AnyBatch]):
         self._resume()
         try:
             self.observer.begin(self.update, self.configuration.max_updates)
-            with Interrupt() as interrupt:
+            with self.interrupt, memory_errors(_MEMORY_ADVICE):
                 while not self._finished():
                     written = self._turn()
-                    if interrupt.signal is not None and not self._finished():
+                    if self.interrupt.signal is not None and not self._finished():
                         if not written:
                             self._checkpoint()
                         raise TrainingInterrupted(
                             f"interrupted after update {self.update} of {self.configuration.max_updates}; "
                             f"a checkpoint is in {self.checkpoints.folder}. Run the same command again to resume.",
-                            interrupt.signal,
+                            self.interrupt.signal,
                         )
             if not self.best.kept:  # max_updates was lowered to before the first validation
                 self._validate(scheduled=False)
@@ -207,25 +215,32 @@ class Loop(Generic[AnyBatch]):
         return True
 
     def _step(self) -> bool:
-        """One update; returns false if its batches were skipped."""
+        """One update; returns false if its batches were skipped, or put back because of a signal."""
         began = time.perf_counter()
-        batches = [batch.to(self.device) for batch in self.stream.take(self.configuration.accumulate)]
-        sentences = sum(batch.num_sentences for batch in batches)
-        window, total, losses = self.window, 0.0, []
+        before = (self.stream.epoch, self.stream.position, random_state(self.device))
+        window, sums, total, sentences, unit = self.window, KindSums(), 0.0, 0, 0
         self.model.train(True)
-        for batch in batches:
+        for count in range(1, self.configuration.accumulate + 1):
+            if count > 1 and self.interrupt.signal is not None:
+                return self._put_back(*before)
+            batch = self.stream.next().to(self.device)
             with autocast(self.device, self.configuration):
                 loss = self.model.loss(batch, self.configuration.label_smoothing)
             total += float(loss.total.detach())
             if not math.isfinite(total):
-                return self._skip(len(batches), f"the loss is {total}")
-            (loss.total / sentences).backward()  # type: ignore[no-untyped-call]
-            losses.append(loss.negative_log_probs.detach())
+                return self._skip(count, f"the loss is {total}")
+            # How many sentences the update will have is not known yet, so gradients are divided by those of its first
+            # batch, and put right at the end; an update of one batch is divided once, and exactly.
+            unit = unit or batch.num_sentences
+            (loss.total / unit).backward()  # type: ignore[no-untyped-call]
+            sums.add(self.corpus.kinds, batch.actions, batch.padding, loss.negative_log_probs)
+            sentences += batch.num_sentences
+        if sentences != unit:
+            self.optimiser.scale(unit / sentences)
         norm = self.optimiser.step(self.schedule.rate(self.update + 1))
         if not math.isfinite(norm):
-            return self._skip(len(batches), f"the gradient norm is {norm}")
-        for batch, negative_log_probs in zip(batches, losses, strict=True):
-            window.sums.add(self.corpus.kinds, batch.actions, batch.padding, negative_log_probs)
+            return self._skip(self.configuration.accumulate, f"the gradient norm is {norm}")
+        window.sums.include(sums)
         window.loss += total
         window.sentences += sentences
         window.norm += norm
@@ -239,6 +254,13 @@ class Loop(Generic[AnyBatch]):
         seconds = time.perf_counter() - began
         self.window.seconds += seconds
         self.seconds += seconds
+
+    def _put_back(self, epoch: int, position: int, random: Mapping[str, Tensor]) -> bool:
+        """Undo the beginning of an update."""
+        self.optimiser.forget()
+        self.stream.epoch, self.stream.position = epoch, position
+        set_random_state(self.device, random)
+        return False
 
     def _skip(self, count: int, reason: str) -> bool:
         self.optimiser.forget()
@@ -265,8 +287,8 @@ class Loop(Generic[AnyBatch]):
 
     def _validate(self, scheduled: bool) -> None:
         began = time.perf_counter()
-        context = autocast(self.device, self.configuration)
-        found = measure_dev(self.model, self.corpus.dev, self.corpus.kinds, self.device, context)
+        context, progress = autocast(self.device, self.configuration), self.observer.progress
+        found = measure_dev(self.model, self.corpus.dev, self.corpus.kinds, self.device, context, progress)
         row: dict[str, Any] = {"event": "dev", "update": self.update, "epoch": self.stream.epoch, "loss": found.loss}
         row |= {"perplexity": found.sums.perplexities(), "sentences": found.sentences}
         loss = score = found.loss if math.isfinite(found.loss) else WORST
@@ -306,8 +328,10 @@ class Loop(Generic[AnyBatch]):
             "optimiser": self.optimiser.tensors(),
             "random": random_state(self.device),
         }
+        self.observer.progress("writing a checkpoint", 0, 1)
         self.checkpoints.write(self.update, Checkpoint(state, tensors))
         self._tidy()
+        self.observer.progress("writing a checkpoint", 1, 1)
 
     def _tidy(self) -> None:
         self.best.clear(kept["file"] for state in self.checkpoints.states() for kept in state["best"])
@@ -320,7 +344,7 @@ class Loop(Generic[AnyBatch]):
                 weights = self.best.mean()
             case "last":
                 weights = weights_of(self.model)
-        write_tensors(self.directory / WEIGHTS, weights)
+        write_model_weights(self.directory, weights)
 
     def _resume(self) -> None:
         self.checkpoints.clear()

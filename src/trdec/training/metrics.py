@@ -19,6 +19,7 @@ from trdec.training.interfaces import AnyBatch, Batches, Trainable
 if TYPE_CHECKING:
     from trdec.data.codec import Codec
     from trdec.model.translation_model import TranslationModel
+    from trdec.progress import Progress
 
 WORD = "word"
 ALL = "all"
@@ -61,6 +62,12 @@ class KindSums:
             if count:
                 self.counts[name] = self.counts.get(name, 0) + count
                 self.losses[name] = self.losses.get(name, 0.0) + loss
+
+    def include(self, other: KindSums) -> None:
+        """Add the sums of other batches."""
+        for name, count in other.counts.items():
+            self.counts[name] = self.counts.get(name, 0) + count
+            self.losses[name] = self.losses.get(name, 0.0) + other.losses[name]
 
     @property
     def actions(self) -> int:
@@ -146,15 +153,20 @@ def measure_dev(
     kinds: Kinds,
     device: torch.device | str = "cpu",
     autocast: contextlib.AbstractContextManager[object] | None = None,
+    progress: Progress | None = None,
 ) -> DevLosses:
     """The model's losses on these batches, without dropout; no random numbers are used up."""
     sums, sentences = KindSums(), 0
     model.train(False)
     with torch.random.fork_rng(), torch.no_grad(), autocast or contextlib.nullcontext():
-        for numbers in batches.plan(0):
+        plan = batches.plan(0)
+        total = sum(map(len, plan))
+        for numbers in plan:
             batch = batches.batch(numbers, 0).to(device)
             sums.add(kinds, batch.actions, batch.padding, model.loss(batch, 0.0).negative_log_probs)
             sentences += batch.num_sentences
+            if progress is not None:
+                progress("validating", sentences, total)
     model.train(True)
     if not sentences:
         raise TrainingError(
@@ -163,15 +175,16 @@ def measure_dev(
     return DevLosses(sentences, sums)
 
 
-def dev_bleu(model: TranslationModel, codec: Codec, data: DataConfiguration) -> float:
+def dev_bleu(model: TranslationModel, codec: Codec, data: DataConfiguration, progress: Progress | None = None) -> float:
     """BLEU of greedy translations of dev, against the text in its file."""
-    from sacrebleu import corpus_bleu  # slow to import, and few trainings need it
-
+    from trdec.evaluation.scores import bleu_metric, bleu_tokeniser  # slow to import, and few trainings need it
+    from trdec.search.beam import BeamSettings
     from trdec.translation.translator import Translator
 
     device = next(model.parameters()).device.type
     sources = (line.text for line in read_lines(data.dev.source))
-    translations = Translator([model], codec, device=device).translate(sources, beam_size=1)
     references = [line.text for line in read_lines(data.dev.target)]
-    tokenise = "none" if data.target_language is None else "13a"
-    return corpus_bleu([found.text for found in translations], [references], tokenize=tokenise, force=True).score
+    finished = None if progress is None else lambda done: progress("translating dev", done, len(references))
+    translations = Translator([model], codec, device=device).stream(sources, BeamSettings(1), progress=finished)
+    metric = bleu_metric(bleu_tokeniser(references, data.target_tokeniser != "none"))
+    return float(metric.corpus_score([found.text for found in translations], [references]).score)

@@ -78,6 +78,9 @@ class LossPlot:
     def advance(self, update: int) -> None:
         """Nothing to draw for each update."""
 
+    def progress(self, task: str, done: int, total: int | None) -> None:
+        """Nothing to draw between updates."""
+
     def training(self, row: Row) -> None:
         """Drawn at the next validation."""
 
@@ -148,6 +151,9 @@ class TensorBoard:
             self._writer = self._make(str(self._folder), purge_step=update + 1)
 
     def advance(self, update: int) -> None:
+        """Nothing to show between lines of the log."""
+
+    def progress(self, task: str, done: int, total: int | None) -> None:
         """Nothing to show between lines of the log."""
 
     def training(self, row: Row) -> None:

@@ -48,6 +48,12 @@ class Optimiser:
         self.forget()
         return length
 
+    def scale(self, factor: float) -> None:
+        """Multiply all gradients."""
+        for parameter in self._parameters.values():
+            if parameter.grad is not None:
+                parameter.grad.mul_(factor)
+
     def forget(self) -> None:
         """Drop all gradients."""
         self._adam.zero_grad(set_to_none=True)

@@ -9,13 +9,12 @@ MODEL/
     checkpoints/         the last two, to resume from
     best/                the best weights
     model.safetensors    the weights to translate with
+    manifest.json        the checksums of what translating reads
 """
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import torch
@@ -24,7 +23,8 @@ from trdec.configuration import CONFIGURATION_FILE, Configuration, check_unchang
 from trdec.configuration.sections import TrainingConfiguration
 from trdec.data.batch import Batcher, Change
 from trdec.data.codec import Codec
-from trdec.data.prepare import PreparationProgress, prepare
+from trdec.data.manifest import replacing_model_file
+from trdec.data.prepare import prepare
 from trdec.data.subword_dropout import SubwordDropout
 from trdec.errors import ConfigError, TrainingError
 from trdec.files import locked, write_errors
@@ -33,6 +33,7 @@ from trdec.systems import system_name
 from trdec.training.checkpoint import Checkpoints
 from trdec.training.interfaces import Observer, Observers
 from trdec.training.loop import LOG, Loop, Outcome, TrainingCorpus
+from trdec.training.memory import check_memory
 from trdec.training.metrics import Kinds, dev_bleu
 from trdec.training.observers import JsonLines, LossPlot, TensorBoard
 
@@ -44,12 +45,8 @@ def train(
     configuration: Configuration,
     observer: Observer = SILENT,
     workers: int = 1,
-    preparing: AbstractContextManager[PreparationProgress | None] | None = None,
 ) -> Outcome:
-    """Train the model that a configuration describes, or resume its training.
-
-    `preparing` is entered while the data are prepared by so many workers; what it gives is told the progress.
-    """
+    """Train the model that a configuration describes, or resume its training; so many workers prepare the data."""
     directory, training = configuration.output, configuration.training
     device = choose_device(training)
     torch.set_num_threads(training.threads)
@@ -61,15 +58,18 @@ def train(
     with locked(directory / ".lock", refusal):
         observers = Observers(_observers(configuration, observer))
         _check_same_training(configuration, directory)
-        with preparing or contextlib.nullcontext() as progress:
-            preparation = prepare(configuration.located_data, configuration.system, directory, workers, progress)
+        data = configuration.located_data
+        preparation = prepare(data, configuration.system, directory, workers, observer.progress)
         for line in preparation.report.lines():
             observer.note(line)
-        configuration.save(directory / CONFIGURATION_FILE)
+        with write_errors(directory), replacing_model_file(directory, CONFIGURATION_FILE) as temporary:
+            configuration.save(temporary)
         torch.manual_seed(configuration.seed)
         codec, seed = preparation.codec, configuration.seed
         system = configuration.system
-        model = TranslationModel(configuration.model, codec.inventory(), system.encoder, system.decoder).to(device)
+        inventory = codec.inventory()
+        check_memory(configuration, inventory, device)
+        model = TranslationModel(configuration.model, inventory, system.encoder, system.decoder).to(device)
         weights = sum(weight.numel() for weight in model.parameters())
         observer.note(f"{system_name(system)}: {weights:,} weights on {device.type}")
         corpus = TrainingCorpus(
@@ -78,7 +78,7 @@ def train(
             Kinds(codec.table.kinds, device),
             preparation.fingerprint,
         )
-        bleu = (lambda: dev_bleu(model, codec, configuration.located_data)) if training.metric == "bleu" else None
+        bleu = (lambda: dev_bleu(model, codec, data, observer.progress)) if training.metric == "bleu" else None
         return Loop(model, corpus, training, directory, observers, device, bleu).run()
 
 

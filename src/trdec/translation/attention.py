@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Any, NamedTuple
 
 import torch
@@ -16,9 +17,9 @@ from trdec.data.store import Example
 from trdec.model.translation_model import TranslationModel
 from trdec.search.hypotheses import Hypothesis
 from trdec.targets.target import replay
+from trdec.tokenisers import WORD_START, words_of_pieces
 from trdec.translation.scoring import batches_of
 from trdec.translation.source import Source
-from trdec.trees.transforms import WORD_START
 from trdec.trees.tree import Nonterminal, Terminal
 
 SOURCE_END = "<eos>"
@@ -83,19 +84,23 @@ def rounded(weights: Sequence[float]) -> list[float]:
     return [part / PARTS for part in parts]
 
 
-def actions_of_words(pieces: Nonterminal, kinds: Iterable[str]) -> tuple[tuple[int, ...], ...]:
+def actions_of_words(
+    pieces: Nonterminal, kinds: Iterable[str], words_of: Callable[[str], Sequence[str]] = words_of_pieces
+) -> tuple[tuple[int, ...], ...]:
     """For each word that `desegment` makes of a tree over pieces, the numbers of the actions that wrote it."""
     numbers = iter([number for number, kind in enumerate(kinds) if kind == "word"])
     found: list[tuple[int, ...]] = []
     for run in _runs(pieces):
-        words: list[list[tuple[int, str]]] = []
-        for piece in run:
-            if not words or piece.startswith(WORD_START):
-                words.append([])
-            words[-1].append((next(numbers), piece))
-        # A word-start mark on its own spells no word.
-        spelt = [word for word in words if "".join(piece for _, piece in word) != WORD_START]
-        found.extend(tuple(number for number, _ in word) for word in spelt)
+        text = "".join(run)
+        writers = [next(numbers) for _ in run]
+        ends = list(accumulate(map(len, run)))
+        place = 0
+        for word in words_of(text):
+            start = text.index(word, place)
+            place = start + len(word)
+            start -= text[:start].endswith(WORD_START)  # the mark, where the word does not hold it itself
+            first, last = bisect_right(ends, start), bisect_left(ends, place)
+            found.append(tuple(writers[first : last + 1]))
     return tuple(found)
 
 
@@ -161,5 +166,9 @@ def _attention(codec: Codec, source: Source, hypothesis: Hypothesis, weights: We
             for rnn, each in shares.items()
             if any(each[step])
         ),
-        words=actions_of_words(codec.decode(hypothesis.actions).pieces, [kinds[n] for n in hypothesis.actions]),
+        words=actions_of_words(
+            codec.decode(hypothesis.actions).pieces,
+            [kinds[n] for n in hypothesis.actions],
+            codec.target_side.tokeniser.words_of,
+        ),
     )

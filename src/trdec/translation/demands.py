@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -11,6 +11,7 @@ from trdec.data.codec import Codec
 from trdec.errors import UsageError
 from trdec.search.constraints import ExactWords, Prefix, Skeleton
 from trdec.search.frontiers import WORDS, Effects
+from trdec.search.limits import MAX_EXTRA, MAX_RATIO
 from trdec.search.state import Constraint
 from trdec.targets.actions import ApplyRule
 from trdec.translation.source import Source
@@ -18,6 +19,11 @@ from trdec.trees.grammar import rules_of
 from trdec.trees.tree import Nonterminal
 
 LineItem = TypeVar("LineItem")
+
+MAX_WORDS = MAX_EXTRA
+"""The most words of a translation that may be demanded."""
+
+SURROGATE = re.compile("[\\ud800-\\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +42,19 @@ class Demands:
         if self.words is not None and self.word_ratio is not None:
             raise UsageError("the number of words is demanded twice, as a number and as a ratio. Choose one.")
         ratio = self.word_ratio
-        if (self.words is not None and self.words < 1) or (ratio is not None and not 0 < ratio < math.inf):
-            raise UsageError("expected a number of words of at least 1, or a ratio above 0.")
+        if (self.words is not None and not 1 <= self.words <= MAX_WORDS) or (
+            ratio is not None and not 0 < ratio <= MAX_RATIO
+        ):
+            raise UsageError(
+                f"expected a number of words from 1 to {MAX_WORDS:,}, or a ratio above 0 and up to {MAX_RATIO:g}, "
+                f"found {self.words if ratio is None else ratio}."
+            )
+        for number, prefix in enumerate(self.prefixes or (), start=1):
+            if not prefix.isascii() and (wrong := SURROGATE.search(prefix)):
+                raise UsageError(
+                    f"prefix {number}: expected Unicode text, found the lone surrogate {wrong[0]!r} at character "
+                    f"{wrong.start() + 1}."
+                )
         if self.skeletons is not None and (self.words is not None or ratio is not None):
             raise UsageError("a tree without words and a number of words cannot be demanded together. Choose one.")
 
@@ -58,7 +75,8 @@ class Demands:
         if self.words is not None:
             found.append(ExactWords.of(codec.table, begins, [self.words] * len(numbers)))
         if self.word_ratio is not None:
-            counts = [max(1, round(self.word_ratio * len(source.words))) for source in sources]
+            count = codec.source_side.tokeniser.count
+            counts = [max(1, round(self.word_ratio * count(source.words))) for source in sources]
             found.append(ExactWords.of(codec.table, begins, counts))
         return found
 

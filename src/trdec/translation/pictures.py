@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from trdec.tokenisers import WORD_START
 from trdec.translation.attention import SOURCE_END
 from trdec.trees import drawing
-from trdec.trees.drawing import GREEN, GREY, MARGIN, Node, TreeLayout, document, text_width, xml_text
-from trdec.trees.transforms import WORD_START
+from trdec.trees.drawing import GREEN, GREY, MARGIN, Node, TreeLayout, document, svg_text, text_width, xml_text
 
 if TYPE_CHECKING:
     from trdec.translation.attention import AttentionRow, TranslationAttention
@@ -89,7 +89,7 @@ def _grid(source: Sequence[str], layout: TreeLayout, left: float, top: float) ->
     yield '<g text-anchor="end" fill="#222222">'
     for number, piece in enumerate(source):
         y = top + _ROW * number + _ROW / 2 + 5
-        yield f'<text class="source" x="{left - 8:.1f}" y="{y:.1f}">{xml_text(piece)}</text>'
+        yield f'<text class="source" x="{left - 8:.1f}" y="{y:.1f}">{svg_text(piece)}</text>'
     yield "</g>"
 
 
@@ -121,6 +121,7 @@ td.gap { border: 0; min-width: 24px }
 .word { font-weight: bold }
 .rule, .mark { color: #2a8c6b }
 .eop, .eos, .number { color: #808080 }
+.start { color: rgb(128 128 128 / 0.6) }
 </style>
 </head>
 <body>
@@ -151,7 +152,7 @@ def _lines(number: int, translation: Translation) -> Iterator[str]:
     if len(rnns) > 1:
         captions = [f'<th class="rnn" colspan="{width}">{_CAPTIONS[rnn]}</th>' for rnn in rnns]
         yield f"<tr><th></th>{_HEATMAP_GAP.join(captions)}</tr>"
-    pieces = "".join(f'<th class="piece">{xml_text(piece)}</th>' for piece in attention.source)
+    pieces = "".join(f'<th class="piece">{_html_piece(piece)}</th>' for piece in attention.source)
     yield f"<tr><th></th>{_HEATMAP_GAP.join([pieces] * len(rnns))}</tr>"
     for _, rows in groupby(attention.rows, lambda row: row.action):
         yield _action(width, {row.rnn: row for row in rows}, rnns)
@@ -161,7 +162,11 @@ def _lines(number: int, translation: Translation) -> Iterator[str]:
 def _action(width: int, rows: dict[str, AttentionRow], rnns: Sequence[str]) -> str:
     some = next(iter(rows.values()))
     parts = [_heatmap_cells(rows[rnn]) if rnn in rows else "<td></td>" * width for rnn in rnns]
-    return f'<tr><th class="{some.kind}">{xml_text(some.text)}</th>{_HEATMAP_GAP.join(parts)}</tr>'
+    return f'<tr><th class="{some.kind}">{_html_piece(some.text)}</th>{_HEATMAP_GAP.join(parts)}</tr>'
+
+
+def _html_piece(piece: str) -> str:
+    return xml_text(piece).replace(WORD_START, f'<span class="start">{WORD_START}</span>')
 
 
 def _heatmap_cells(row: AttentionRow) -> str:

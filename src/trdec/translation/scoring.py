@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from trdec.configuration.sections import CorpusConfiguration
 from trdec.data.batch import collate
 from trdec.data.codec import Codec
-from trdec.data.corpus import NO_FILTERS, Corpus, Reader
+from trdec.data.corpus import NO_FILTERS, Corpus, RawPair, Reader, Words
 from trdec.data.report import LeftOut
 from trdec.data.store import Example
 from trdec.errors import MisalignedTreeError, TextFormatError, TrdecError, UsageError
@@ -24,6 +24,7 @@ from trdec.model.translation_model import TranslationModel
 from trdec.systems import ANNOTATIONS
 from trdec.trees import brackets, treebank
 from trdec.trees.tree import Nonterminal
+from trdec.trees.tree import words as leaves_of
 
 PLACES_AT_ONCE = 6000
 """The most source places and steps in a batch."""
@@ -151,7 +152,7 @@ class Scorer:
             if isinstance(words, LeftOut):
                 yield Candidate([], (), words.message)
             elif given is not None:
-                yield _given(words.source, words.target, entry)
+                yield _given(reader, pair, words, entry)
             else:
                 read = list(reader.trees(pair, words.target))
                 found = tuple(item.tree for item in read if not isinstance(item, LeftOut) and item.tree is not None)
@@ -178,19 +179,21 @@ class Scorer:
         for (number, tree), forced in zip(owners, force(self._model, self._codec, pairs), strict=True):
             before = best.get(number)
             if before is None or before.forced is None or forced.log_prob > before.forced.log_prob:
-                best[number] = Scored(forced, tree)
+                best[number] = Scored(forced, self._codec.plain(tree))
         return [
             best.get(number) or Scored(None, None, problems.get(number, "there is no tree"))
             for number in range(len(candidates))
         ]
 
 
-def _given(source: list[str], target: list[str], entry: Any) -> Candidate:
+def _given(reader: Reader, pair: RawPair, found: Words, entry: Any) -> Candidate:
+    source = found.source
     if entry.error is not None:
         return Candidate(source, (), str(entry.error))
     if entry.tree is None:
         return Candidate(source, (), f"{entry.place}: there is no tree.")
     try:
-        return Candidate(source, (treebank.respell(entry.tree, target),))
+        spelling = reader.spelling(leaves_of(entry.tree), pair, found.target)
+        return Candidate(source, (treebank.respell(entry.tree, spelling),))
     except MisalignedTreeError as error:
         return Candidate(source, (), f"{entry.place}: {error}")

@@ -13,7 +13,7 @@ from trdec.data.codec import Codec
 
 TOO_LONG = "held more pieces than any sentence the model was trained on"
 UNKNOWN_CHARACTERS = "held characters or words that the model does not know"
-CONTROL_CHARACTERS = "held control characters, which were read as spaces"
+CONTROL_CHARACTERS = "held control characters or lone surrogates, which were read as spaces"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +30,7 @@ class Source:
 
 def read_source(codec: Codec, text: str, longest: int | None) -> Source:
     """The line's words and pieces, with remarks for the user; `longest` is the most pieces that training allowed."""
-    clean = "".join(" " if unicodedata.category(c) == "Cc" and c != "\t" else c for c in text)
+    clean = "".join(" " if unicodedata.category(c) in ("Cc", "Cs") and c != "\t" else c for c in text)
     remarks = [CONTROL_CHARACTERS] if clean.strip() != text.strip() else []
     words = codec.source_side.split(clean)
     if not words:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Literal
 
@@ -11,7 +11,7 @@ import torch
 
 from trdec.data.batch import SourceBatch
 from trdec.data.codec import Codec
-from trdec.errors import UsageError
+from trdec.errors import UsageError, memory_errors
 from trdec.model.translation_model import TranslationModel
 from trdec.search.beam import BeamSettings, beam_search
 from trdec.search.ensemble import Ensemble
@@ -31,7 +31,9 @@ PLACES = 24_000
 """The most source places in a batch times hypotheses per sentence: this bounds the memory for long lines."""
 
 WINDOW = 16
-"""Batches of lines that are sorted by length together."""
+"""The most batches of lines that are sorted by length together; the first is alone, so that it is soon written."""
+
+_MEMORY_ADVICE = "Choose a smaller `batch_size`, `beam_size` or `n_best`, or split the longest lines."
 
 Search = Callable[[Sequence[int], Sequence[Source]], list[Translation]]
 """From the numbers and sources of some lines to their translations."""
@@ -73,12 +75,17 @@ class Translator:
         self._effects = Effects.of(codec.target, codec.table, [codec.unknown_action]).to(self._device)
 
     @classmethod
-    def load(cls, path: Path | str, *others: Path | str, device: str = "cpu") -> Translator:
-        """The translator of a model directory, as `trdec train` writes it, or of several models together."""
-        codec, model, longest = load_model(Path(path), device)
+    def load(
+        cls, path: Path | str, *others: Path | str, device: str = "cpu", allow: Collection[str] = ()
+    ) -> Translator:
+        """The translator of a model directory, as `trdec train` writes it, or of several models together.
+
+        A model that names code from outside trdec is refused unless `allow` has the same `module:attribute`.
+        """
+        codec, model, longest = load_model(Path(path), device, allow)
         models = [model]
         for other in others:
-            its_codec, its_model, _ = load_model(Path(other), device)
+            its_codec, its_model, _ = load_model(Path(other), device, allow)
             if not _same(codec, its_codec):
                 raise UsageError(
                     f"{other}: its subwords or its grammar differ from those of {path}, so the two cannot be "
@@ -118,9 +125,11 @@ class Translator:
         window: int | None = None,
         demands: Demands | None = None,
         attention: bool = False,
+        progress: Callable[[int], None] | None = None,
     ) -> Iterator[Translation]:
         """The translations in order, as batches finish; lines are read a window of batches at a time.
 
+        `progress` is called with the number of lines translated so far, of which some may still wait for their turn.
         If reading the lines raises an error, the lines before it are translated first, then it is raised.
         """
         chosen = settings or BeamSettings()
@@ -129,6 +138,7 @@ class Translator:
         if batch_size is not None and batch_size < 1:
             raise UsageError(f"expected a batch of at least 1 sentence, found {batch_size}.")
 
+        @memory_errors(_MEMORY_ADVICE)
         def search(numbers: Sequence[int], sources: Sequence[Source]) -> list[Translation]:
             source = SourceBatch.of([each.pieces for each in sources]).to(self._device)
             constraints = required.constraints(self.codec, self._effects, numbers, sources)
@@ -142,19 +152,35 @@ class Translator:
                 for hypotheses, each, attentions in zip(found, sources, weights, strict=True)
             ]
 
-        size = batch_size or max(1, ROWS // width)
-        return self._windows(_Lines(texts), search, size, max(1, PLACES // width), window or WINDOW * size)
+        places = max(1, PLACES // width)
+        size = min(batch_size or max(1, ROWS // width), places)  # each sentence takes a place
+        windows = repeat(window) if window else chain((size << n for n in range(4)), repeat(WINDOW * size))
+        return self._windows(_Lines(texts), search, size, places, windows, progress or _ignore)
 
-    def _windows(self, lines: _Lines, search: Search, size: int, places: int, window: int) -> Iterator[Translation]:
+    def _windows(
+        self,
+        lines: _Lines,
+        search: Search,
+        size: int,
+        places: int,
+        windows: Iterator[int],
+        progress: Callable[[int], None],
+    ) -> Iterator[Translation]:
         first = 0
-        while texts := list(islice(lines, window)):
+        while texts := list(islice(lines, next(windows))):
             sources = [read_source(self.codec, text, self._longest) for text in texts]
-            yield from self._in_order(first, sources, search, size, places)
+            yield from self._in_order(first, sources, search, size, places, progress)
             first += len(texts)
         lines.raise_error()
 
     def _in_order(
-        self, first: int, sources: Sequence[Source], search: Search, size: int, places: int
+        self,
+        first: int,
+        sources: Sequence[Source],
+        search: Search,
+        size: int,
+        places: int,
+        progress: Callable[[int], None],
     ) -> Iterator[Translation]:
         """The translations of a window from line `first` on, each as soon as all before it are done."""
         done: dict[int, Translation] = {
@@ -164,12 +190,17 @@ class Translator:
         for numbers in batches(sources, size, places):
             found = search([first + number for number in numbers], [sources[number] for number in numbers])
             done.update(zip(numbers, found, strict=True))
+            progress(first + due + len(done))
             while due in done:
                 yield done.pop(due)
                 due += 1
         while due in done:
             yield done.pop(due)
             due += 1
+
+
+def _ignore(_done: int) -> None:
+    """Progress that is not shown."""
 
 
 class _Lines:
@@ -206,5 +237,6 @@ def _same(one: Codec, other: Codec) -> bool:
     return (
         one.table.actions == other.table.actions
         and one.source_side.subwords.pieces == other.source_side.subwords.pieces
-        and one.source_side.language == other.source_side.language
+        and one.source_side.tokeniser.name == other.source_side.tokeniser.name
+        and one.source_side.tokeniser.language == other.source_side.tokeniser.language
     )

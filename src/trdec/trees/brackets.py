@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from trdec.errors import Place, TreeFormatError, TreeShapeError
-from trdec.files import Line
+from trdec.errors import Place, TreeFormatError, TreeShapeError, excerpt
+from trdec.files import WHITESPACE, Line
 from trdec.trees.tree import ROOT, Entry, Nonterminal, Terminal, Tree
 
 FAILURES = ("SENTENCE_SKIPPED_OR_UNPARSABLE", "SENTENCE_SKIPPED", "PARSE_FAILED", "NULL", "None", "null")
@@ -20,12 +20,12 @@ FAILURES = ("SENTENCE_SKIPPED_OR_UNPARSABLE", "SENTENCE_SKIPPED", "PARSE_FAILED"
 NO_TREE = "(())"
 """The line written in place of a missing tree."""
 
-# Tokens are separated by ASCII whitespace only: a no-break space may be part of a word.
-_TOKEN = re.compile(r"[()]|[^ \t\r\n\f\v()]+")
-_SPACE = re.compile(r"[ \t\r\n\f\v]")
+_TOKEN = re.compile(f"[()]|[^{WHITESPACE}()]+")
+_SPACE = re.compile(f"[{WHITESPACE}]")
 _ESCAPED = re.compile(r"\\([\\/*-])|-(L|R)RB-")
 _TO_ESCAPE = re.compile(r"\\|-(?=[LR]RB-)")
-_EMPTY = re.compile(r"[(\s]*[^\s()]*[)\s]*")
+# Possessive, since no other division into the three parts could match: backtracking would take quadratic time.
+_EMPTY = re.compile(f"[({WHITESPACE}]*+[^{WHITESPACE}()]*+[){WHITESPACE}]*+")
 
 
 def write(tree: Nonterminal) -> str:
@@ -56,7 +56,7 @@ def parse(text: str, place: Place | None = None) -> Nonterminal:
     for number, token in enumerate(_TOKEN.findall(text), start=1):
         if top is not None:
             raise TreeFormatError(
-                f"{found}: {token!r} at token {number} follows the end of the tree. "
+                f"{found}: {excerpt(token)} at token {number} follows the end of the tree. "
                 "Each line must hold one bracketed tree: check the brackets before it."
             )
         if token == "(":
@@ -73,7 +73,7 @@ def parse(text: str, place: Place | None = None) -> Nonterminal:
             label, children = open_nodes.pop()
             if not children:
                 raise TreeFormatError(
-                    f"{found}: the node {label!r} that ends at token {number} holds no words. "
+                    f"{found}: the node {excerpt(label)} that ends at token {number} holds no words. "
                     f"Every node must have words below it; write {NO_TREE} for a sentence without a tree."
                 )
             node = Nonterminal(label, tuple(children))
@@ -88,8 +88,8 @@ def parse(text: str, place: Place | None = None) -> Nonterminal:
             open_nodes[-1][1].append(Terminal(_unescape(token)))
         else:
             raise TreeFormatError(
-                f"{found}: expected '(' at token {number}, found {token!r}. Each line must hold one bracketed tree; "
-                f"write {NO_TREE} for a sentence without one."
+                f"{found}: expected '(' at token {number}, found {excerpt(token)}. "
+                f"Each line must hold one bracketed tree; write {NO_TREE} for a sentence without one."
             )
     if top is None:
         raise TreeFormatError(
@@ -117,7 +117,7 @@ def read_brackets(lines: Iterable[Line]) -> Iterator[Entry]:
             yield _unclosed(start, open_brackets, line.place.line)
             start, chunk, open_brackets = None, [], 0
         if start is None:
-            stripped = text.strip()
+            stripped = text.strip(WHITESPACE)
             if not stripped:
                 if trees == 0:
                     leading_blank = leading_blank or line.place
@@ -180,7 +180,9 @@ def _unclosed(place: Place, open_brackets: int, before: int | None) -> Entry:
 
 def _escape(name: str) -> str:
     if not name or _SPACE.search(name):
-        raise TreeShapeError(f"expected a word or label without whitespace, found {name!r}: it cannot be bracketed")
+        raise TreeShapeError(
+            f"expected a word or label without whitespace, found {excerpt(name)}: it cannot be bracketed"
+        )
     if "(" in name or ")" in name:
         # Every hyphen is escaped here, so that none can join a bracket's -LRB- into another reading.
         return re.sub(r"[\\-]", r"\\\g<0>", name).replace("(", "-LRB-").replace(")", "-RRB-")

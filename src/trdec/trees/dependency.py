@@ -7,8 +7,9 @@ heads 2 3 0 3 over "The cat eats fish" become (ROOT (NULL (NULL (NULL The) cat) 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from heapq import heappop, heappush
 
-from trdec.errors import HeadsError, TreeShapeError
+from trdec.errors import HeadsError, TreeShapeError, excerpt
 from trdec.trees.tree import NULL, ROOT, Nonterminal, Terminal, Tree
 
 
@@ -18,9 +19,7 @@ def from_heads(words: Sequence[str], heads: Sequence[int]) -> Nonterminal:
     Where arcs cross, `projectivise` lifts them first, so the words always stand in their own order.
     """
     _check(words, heads)
-    dependents = _dependents(heads)
-    if _inorder(dependents) != list(range(1, len(heads) + 1)):
-        dependents = _dependents(projectivise(heads))
+    dependents = _dependents(projectivise(heads))
     nodes: list[Tree | None] = [None] * (len(words) + 1)
     for word in reversed(_top_down(dependents)[1:]):
         children: list[Tree] = []
@@ -52,14 +51,14 @@ def to_heads(tree: Nonterminal) -> list[int]:
         if isinstance(node, Terminal):
             head_nodes.append(head_node)
             if own_node == 0:
-                raise TreeShapeError(f"expected NULL nodes under {tree.label}, found the word {node.word!r}")
+                raise TreeShapeError(f"expected NULL nodes under {tree.label}, found the word {excerpt(node.word)}")
             own_word[own_node] = len(head_nodes)
             continue
         number += 1
-        if sum(isinstance(child, Terminal) for child in node.children) != 1:
+        if node.label != NULL or sum(isinstance(child, Terminal) for child in node.children) != 1:
             raise TreeShapeError(
-                f"expected exactly one word among the children of each node, found {node!r}. "
-                "Only a dependency tree, before it is segmented, has heads."
+                f"expected {NULL} nodes with exactly one word among their children, found {excerpt(repr(node))}. "
+                "Constituency trees, trees built from the words, and trees over subwords have no heads."
             )
         for child in reversed(node.children):
             # A word carries its node's head; a dependent's node carries this node as its head.
@@ -78,27 +77,74 @@ def projectivise(heads: Sequence[int]) -> list[int]:
     """Heads without crossing arcs: the shortest crossing arc is lifted to its head's head until none is left.
 
     This is pseudo-projective lifting without labels to undo it; words keep their order, and arcs that cross
-    nothing stay as they are.
+    nothing stay as they are. HeadsError for more words or more lifts than any sentence has.
     """
+    if is_projective(heads):
+        return list(heads)
+    if len(heads) > MOST_WORDS:
+        raise HeadsError(
+            f"arcs cross, which is allowed in a sentence of up to {MOST_WORDS} words, and it has {len(heads)}. "
+            "Leave the sentence out."
+        )
+    # An arc crosses if its word is outside its head's run: the words around the head that all hang from it. A lift
+    # changes one run, that of the head it leaves, and only shortens it. So no arcs can begin to cross but those to that
+    # head and the lifted one, and none ceases to. Sets of words are bits of numbers.
+    size = len(heads) + 1
     lifted = [0, *heads]
-    while True:
-        crossing = [word for word in range(1, len(lifted)) if _crosses(lifted, word)]
-        if not crossing:
-            return lifted[1:]
-        shortest = min(crossing, key=lambda word: (abs(lifted[word] - word), word))
-        lifted[shortest] = lifted[lifted[shortest]]
+    bits = [1 << word for word in range(size)]
+    below = bits.copy()  # the words that hang from each word, and itself
+    dependents = [0] * size  # only those whose arcs do not cross
+    for word in reversed(_top_down(_dependents(heads))[1:]):
+        below[lifted[word]] |= below[word]
+        dependents[lifted[word]] |= bits[word]
+    runs = [(1 << size) - 1, *(_run(below[word], word) for word in range(1, size))]
+    crossing: list[tuple[int, int]] = []  # a heap of lengths and words
+
+    def separate(head: int) -> None:
+        outside = dependents[head] & ~runs[head]
+        dependents[head] ^= outside
+        while outside:
+            word = outside.bit_length() - 1
+            outside ^= bits[word]
+            heappush(crossing, (abs(head - word), word))
+
+    for head in range(1, size):
+        separate(head)
+    lifts = 0
+    while crossing:
+        word = heappop(crossing)[1]
+        left = lifted[word]
+        head = lifted[word] = lifted[left]
+        if runs[head] & bits[word]:
+            dependents[head] |= bits[word]
+        else:
+            heappush(crossing, (abs(head - word), word))
+        below[left] ^= below[word]
+        if below[word] & runs[left]:
+            runs[left] = _run(below[left], left)
+            separate(left)
+        lifts += 1
+        if lifts > MOST_LIFTS:
+            raise HeadsError(
+                f"the arcs of its {len(heads)} words cross so much that {MOST_LIFTS} lifts are not enough. "
+                "Leave the sentence out."
+            )
+    return lifted[1:]
 
 
-def _crosses(heads: list[int], word: int) -> bool:
-    """Whether some word between this one and its head hangs from neither."""
-    head = heads[word]
-    for between in range(min(word, head) + 1, max(word, head)):
-        ancestor = between
-        while ancestor not in (0, head):
-            ancestor = heads[ancestor]
-        if ancestor != head:
-            return True
-    return False
+MOST_LIFTS = 500_000
+"""Of the arcs of one sentence. Up to 1,000 words never need more: a word is lifted less often than it has ancestors."""
+
+MOST_WORDS = 20_000
+"""Of a sentence whose arcs cross: the sets of words that hang from each word must fit into memory."""
+
+
+def _run(below: int, word: int) -> int:
+    """The word and its neighbours on both sides, up to the first that does not hang from it."""
+    after = ~(below >> word)
+    end = word + (after & -after).bit_length() - 1
+    start = (((1 << word) - 1) & ~below).bit_length()
+    return (1 << end) - (1 << start)
 
 
 def _check(words: Sequence[str], heads: Sequence[int]) -> None:
@@ -107,7 +153,7 @@ def _check(words: Sequence[str], heads: Sequence[int]) -> None:
     for word, head in enumerate(heads, start=1):
         if not 0 <= head <= len(heads):
             raise HeadsError(
-                f"word {word} ({words[word - 1]!r}) has head {head}, expected a number from 0 (a root) "
+                f"word {word} ({excerpt(words[word - 1])}) has head {head}, expected a number from 0 (a root) "
                 f"to {len(heads)}, the number of words"
             )
     reached = len(_top_down(_dependents(heads))) - 1
@@ -115,7 +161,7 @@ def _check(words: Sequence[str], heads: Sequence[int]) -> None:
         hanging = set(range(1, len(heads) + 1)) - set(_top_down(_dependents(heads)))
         word = min(hanging)
         raise HeadsError(
-            f"word {word} ({words[word - 1]!r}) reaches no root: its heads form a cycle. "
+            f"word {word} ({excerpt(words[word - 1])}) reaches no root: its heads form a cycle. "
             "Each word must lead to a word with head 0."
         )
 

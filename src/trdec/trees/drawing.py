@@ -10,9 +10,11 @@ from xml.sax.saxutils import escape
 
 from rich.cells import cell_len
 
+from trdec.tokenisers import WORD_START
 from trdec.trees.tree import Nonterminal, Terminal, Tree, fold
 
 _GAP = 2
+_NOT_SHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 class _Size(NamedTuple):
@@ -54,13 +56,14 @@ def outline(tree: Nonterminal) -> Iterator[str]:
     while stack:
         node, first, rest = stack.pop()
         if isinstance(node, str):
-            yield f"{first}{node}"
+            yield f"{first}{_visible(node)}"
             continue
         assert isinstance(node, Nonterminal)
         if all(isinstance(child, Terminal) for child in node.children):
-            yield f"{first}{node.label}  {' '.join(child.word for child in node.children)}"  # type: ignore[union-attr]
+            words = " ".join(child.word for child in node.children)  # type: ignore[union-attr]
+            yield f"{first}{_visible(node.label)}  {_visible(words)}"
             continue
-        yield f"{first}{node.label}"
+        yield f"{first}{_visible(node.label)}"
         items = _runs(node.children)
         for position, item in reversed(list(enumerate(items))):
             last = position == len(items) - 1
@@ -82,13 +85,28 @@ def _runs(children: tuple[Tree, ...]) -> list[Nonterminal | str]:
     return items
 
 
+def _visible(text: str) -> str:
+    """The text as a terminal may show it: without what would move its cursor, change its colours or end a line."""
+    return _NOT_SHOWN.sub("\ufffd", text)
+
+
 def _name_size(text: str) -> _Size:
-    width = cell_len(text)
-    return _Size(width, (width - 1) // 2 if width else 0)
+    width = max(1, cell_len(_visible(text)))  # a mark that combines with nothing takes a cell of its own
+    return _Size(width, (width - 1) // 2)
+
+
+def _padded(text: str) -> str:
+    shown = _visible(text)
+    return shown if cell_len(shown) else f"{shown} "
 
 
 def _name(text: str) -> _Block:
-    return _Block(_name_size(text), [text])
+    return _Block(_name_size(text), [_padded(text)])
+
+
+def dim_word_starts(line: str) -> str:
+    """The line of a drawing, with the mark that begins a word dim, as terminals show it."""
+    return line.replace(WORD_START, f"\x1b[2m{WORD_START}\x1b[22m")
 
 
 class _Joint:
@@ -125,7 +143,7 @@ def _over(label: str, blocks: list[_Block]) -> _Block:
         for row in range(height)
     ]
     below = [_branches(joint.middles, joint.middle, joint.below), *rows]
-    top = " " * joint.indent + label
+    top = " " * joint.indent + _padded(label)
     top += " " * (joint.size.width - cell_len(top))
     return _Block(joint.size, [top, *(" " * joint.left + line + " " * joint.right for line in below)])
 
@@ -148,7 +166,7 @@ MARGIN = 16.0
 GAP = 12.0
 """Between the columns of neighbouring words."""
 
-GREEN, DARK, GREY = "#1f6f54", "#222222", "#767676"
+GREEN, DARK, GREY, LIGHT = "#1f6f54", "#222222", "#767676", "#b8b8b8"
 
 _CELL = 0.64  # the width of a narrow character, in font sizes: room for the broader of common fonts
 _ROW, _LEAST_ROW, _TALLEST = 44.0, 18.0, 1200.0  # deep trees have lower rows, so that they fit a screen
@@ -233,7 +251,7 @@ def names(nodes: Sequence[Node], kind: str, style: str) -> Iterator[str]:
     """The names of some nodes, in one style."""
     yield f'<g text-anchor="middle" {style}>'
     for node in nodes:
-        yield f'<text class="{kind}" x="{node.x:.1f}" y="{node.y:.1f}">{xml_text(node.name)}</text>'
+        yield f'<text class="{kind}" x="{node.x:.1f}" y="{node.y:.1f}">{svg_text(node.name)}</text>'
     yield "</g>"
 
 
@@ -244,6 +262,11 @@ def document(width: float, height: float, elements: Iterable[str]) -> str:
         f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="Helvetica, Arial, sans-serif" font-size="{FONT}">'
     )
     return "\n".join([head, '<rect width="100%" height="100%" fill="white"/>', *elements, "</svg>", ""])
+
+
+def svg_text(text: str) -> str:
+    """The text escaped for SVG, with the mark that begins a word in a light colour."""
+    return xml_text(text).replace(WORD_START, f'<tspan fill="{LIGHT}">{WORD_START}</tspan>')
 
 
 def xml_text(text: str) -> str:

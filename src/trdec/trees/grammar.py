@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from trdec.errors import TreeFormatError
-from trdec.files import Line
+from trdec.errors import Place, TreeFormatError, excerpt
+from trdec.files import Line, split_words
 from trdec.trees.preterminals import insert
-from trdec.trees.tree import PRE, Nonterminal, preorder
+from trdec.trees.tree import PRE, ROOT, Nonterminal, preorder
+from trdec.trees.treebank import SYMBOLS_NOT_LABELS
 
 _ARROW = " -> "
+_COUNT = re.compile("[1-9][0-9]{0,17}")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -29,8 +32,8 @@ class Rule:
     def parse(cls, text: str) -> Rule:
         """The rule that `str` wrote; ValueError for anything else."""
         lhs, arrow, rhs = text.partition(_ARROW)
-        symbols = tuple(symbol for symbol in rhs.split(" ") if symbol)
-        if not (lhs and arrow and symbols):
+        symbols = tuple(split_words(rhs))
+        if not (arrow and symbols) or split_words(lhs) != [lhs] or lhs in (PRE, *SYMBOLS_NOT_LABELS):
             raise ValueError(text)
         return cls(lhs, symbols)
 
@@ -43,17 +46,18 @@ def rules_of(tree: Nonterminal) -> Iterator[Rule]:
 
 
 class Grammar:
-    """A set of counted rules in a fixed order: most frequent first, then by name.
+    """A set of counted rules in a fixed order: most frequent first, then by name; if it was read, as it was written.
 
     Every nonterminal in it can be expanded down to words: a rule that would leave one stranded, because
     rarer rules were left out, is left out too.
     """
 
     def __init__(self, counts: Mapping[Rule, int]) -> None:
+        self._keep(counts, sorted(counts, key=lambda rule: (-counts[rule], rule)))
+
+    def _keep(self, counts: Mapping[Rule, int], order: Iterable[Rule]) -> None:
         productive = _productive(counts)
-        self.counts: dict[Rule, int] = {
-            rule: counts[rule] for rule in sorted(productive, key=lambda rule: (-counts[rule], rule))
-        }
+        self.counts: dict[Rule, int] = {rule: counts[rule] for rule in order if rule in productive}
 
     @classmethod
     def from_trees(cls, trees: Iterable[Nonterminal], min_count: int = 1) -> Grammar:
@@ -104,37 +108,57 @@ class Grammar:
 
     @classmethod
     def read(cls, lines: Iterable[Line]) -> Grammar:
-        """The grammar that `write` wrote."""
+        """The grammar that `write` wrote, its rules in the order of the lines, whatever their counts.
+
+        TreeFormatError for one that generates no tree.
+        """
         counts: dict[Rule, int] = {}
+        last: Place | None = None
         for line in lines:
+            last = line.place
             text, _, count = line.text.partition("\t")
             try:
-                rule, times = Rule.parse(text), int(count)
-                if times < 1:
+                rule = Rule.parse(text)
+                if not _COUNT.fullmatch(count):
                     raise ValueError(count)
             except ValueError:
                 raise TreeFormatError(
                     f"{line.place}: expected a rule, a tab and its count, such as 'NP -> pre PP<tab>12', "
-                    f"found {line.text!r}. Write grammars with: trdec grammar extract"
+                    f"found {excerpt(line.text)}. Write grammars with: trdec grammar extract"
                 ) from None
             if rule in counts:
-                raise TreeFormatError(f"{line.place}: the rule {rule} is in the grammar twice. Remove one.")
-            counts[rule] = times
-        return cls(counts)
+                raise TreeFormatError(
+                    f"{line.place}: the rule {excerpt(str(rule))} is in the grammar twice. Remove one."
+                )
+            counts[rule] = int(count)
+        grammar = cls({})
+        grammar._keep(counts, counts)
+        if not grammar.expanding(ROOT):
+            raise TreeFormatError(
+                f"{last or 'an empty file'}: expected a rule that leads from {ROOT} to words, found none up to the "
+                "end: the grammar generates no tree. Write grammars with: trdec grammar extract"
+            )
+        return grammar
 
 
 def _productive(rules: Iterable[Rule]) -> set[Rule]:
     """The rules all of whose nonterminals lead to words through rules of the set."""
     productive: set[Rule] = set()
-    reachable = {PRE}
-    waiting = list(rules)
-    while True:
-        ready = [rule for rule in waiting if reachable.issuperset(rule.rhs)]
-        if not ready:
-            return productive
-        productive.update(ready)
-        reachable.update(rule.lhs for rule in ready)
-        waiting = [rule for rule in waiting if rule not in productive]
+    missing: dict[Rule, int] = {}  # how many of a rule's symbols are not yet known to lead to words
+    rules_with: dict[str, list[Rule]] = {}
+    for rule in rules:
+        symbols = set(rule.rhs)
+        missing[rule] = len(symbols)
+        for symbol in symbols:
+            rules_with.setdefault(symbol, []).append(rule)
+    leading = [PRE]
+    for symbol in leading:  # grows while it is read
+        for rule in rules_with.pop(symbol, ()):
+            missing[rule] -= 1
+            if not missing[rule]:
+                productive.add(rule)
+                leading.append(rule.lhs)
+    return productive
 
 
 @dataclass(frozen=True, slots=True)

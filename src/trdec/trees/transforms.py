@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
+from trdec.tokenisers import words_of_pieces
 from trdec.trees.tree import NULL, PRE, ROOT, Nonterminal, Terminal, Tree, fold, splice
-
-WORD_START = "▁"
-"""How a subword that begins a word starts, as sentencepiece writes it."""
 
 INTERMEDIATE = "|"
 """How the label of a node made by `binarise` ends."""
@@ -83,11 +81,12 @@ def segment(tree: Nonterminal, split: Callable[[str], Sequence[str]]) -> Nonterm
     return _nonterminal(fold(tree, cut, spread)[0])
 
 
-def desegment(tree: Nonterminal) -> Nonterminal:
+def desegment(tree: Nonterminal, words_of: Callable[[str], Sequence[str]] = words_of_pieces) -> Nonterminal:
     """The tree with side-by-side subwords joined to words again: undoes `segment`.
 
-    A subword that starts no word but comes first in its node (a model may write that) is a word of its own. A node
-    whose subwords have no letters (a model may write that too) has no words, and is left out.
+    `words_of` gives the words that subwords spell together; by default each starts with WORD_START. A subword that
+    starts no word but comes first in its node (a model may write that) is a word of its own. A node whose subwords
+    have no letters (a model may write that too) has no words, and is left out.
     """
 
     def join(node: Nonterminal, children: list[Tree]) -> Tree:
@@ -96,9 +95,8 @@ def desegment(tree: Nonterminal) -> Nonterminal:
             if not is_word:
                 joined.extend(child for child in run if isinstance(child, Nonterminal) and child.children)
                 continue
-            pieces = [child.word for child in run if isinstance(child, Terminal)]
-            text = "".join(pieces).removeprefix(WORD_START)
-            joined.extend(Terminal(word) for word in text.split(WORD_START) if word)
+            text = "".join(child.word for child in run if isinstance(child, Terminal))
+            joined.extend(map(Terminal, words_of(text)))
         return Nonterminal(node.label, tuple(joined))
 
     return _nonterminal(fold(tree, _itself, join))

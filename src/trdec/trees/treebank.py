@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 
 from trdec.errors import MisalignedTreeError, TextFormatError, TrdecError, TreeFormatError, UsageError
 from trdec.files import Line, read_lines, split_words
-from trdec.trees import brackets, conllu, constituency, supertags
+from trdec.tokenisers import SPACES, WORD_START
+from trdec.trees import brackets, conllu, constituency, json_trees, supertags
+from trdec.trees.alignment import align
 from trdec.trees.transforms import rooted
 from trdec.trees.tree import PRE, Entry, Nonterminal, Terminal, Tree, fold, preorder, words
 
@@ -22,10 +24,27 @@ FORMATS: dict[str, Callable[[Iterable[Line]], Iterator[Entry]]] = {
     "penn": constituency.read_penn,
     "brackets": _plain,
     "conllu": conllu.read_conllu,
+    "json": json_trees.read_json_trees,
 }
 """Formats that hold words and trees together; supertags (`ccg`) need a file of words as well."""
 
 CCG = "ccg"
+
+
+@dataclass(frozen=True, slots=True)
+class TreeWriter:
+    """How a file of trees is written: the text of each tree, with its line ends, and that of a missing one."""
+
+    write: Callable[[Nonterminal], str]
+    without_tree: str
+
+
+WRITERS = {
+    "brackets": TreeWriter(lambda tree: f"{brackets.write(tree)}\n", f"{brackets.NO_TREE}\n"),
+    "conllu": TreeWriter(conllu.write_conllu, conllu.WITHOUT_TREE),
+    "json": TreeWriter(lambda tree: f"{json_trees.write_json_tree(tree)}\n", f"{json_trees.NO_JSON_TREE}\n"),
+}
+"""Formats that trees are written in; `read` reads them back, from CoNLL-U what dependency trees there are."""
 
 SYMBOLS_NOT_LABELS = ("pre+", "<end>")
 """Names of open symbols in derivations: a tree cannot have them as labels."""
@@ -76,9 +95,20 @@ def _beside(entries: Iterable[Entry], lines: Iterable[Line]) -> Iterator[Entry]:
             yield entry
             continue
         try:
-            yield replace(entry, tree=respell(entry.tree, split_words(line.text)))
+            yield replace(entry, tree=respell(entry.tree, _spelling(words(entry.tree), line.text)))
         except MisalignedTreeError as error:
             yield replace(entry, tree=None, error=MisalignedTreeError(f"{entry.place}: {error} ({line.place})"))
+
+
+def _spelling(leaves: list[str], text: str) -> list[str]:
+    """The words of tokenised text, or the tree's own as raw text spells them."""
+    sentence = split_words(text)
+    if len(sentence) == len(leaves):
+        return sentence
+    try:
+        return [word.lstrip(WORD_START + SPACES).replace(WORD_START, "\u00a0") for word in align(leaves, text)]
+    except MisalignedTreeError:
+        return sentence
 
 
 def respell(tree: Nonterminal, sentence: list[str]) -> Nonterminal:

@@ -79,20 +79,31 @@ def test_a_corpus_is_got_and_what_to_do_next_is_said(trdec: Run, server: FileSer
     assert result.stdout.splitlines()[0] == "data/mine"
     assert result.stderr == ""
     assert (tmp_path / "data" / "mine" / "train.en").read_text() == "a cat\n"
-    elsewhere = run(get_command, "mine", "--url", f"{url}?2", "-o", tmp_path / "data" / "mine")
+    elsewhere = run(get_command, "mine", "--url", f"{url}?2", "--no-verify", "-o", tmp_path / "data" / "mine")
     _fails(elsewhere, f"holds {url} (sha256 {CHECKSUM})", "Choose another --output")
-    again = run(get_command, "mine", "--url", url, "-o", tmp_path / "data" / "mine")
+    again = run(get_command, "mine", "--url", url, "--no-verify", "-o", tmp_path / "data" / "mine")
     assert (again.returncode, again.stdout.splitlines()[0]) == (0, f"{tmp_path}/data/mine")
     assert again.stderr == f"{tmp_path}/data/mine: was there already.\n"
-    unchecked = trdec("data", "get", "mine", "--url", url, "-o", tmp_path / "other")
+    unchecked = trdec("data", "get", "mine", "--url", url, "-o", tmp_path / "other", "--no-verify")
     assert CHECKSUM in unchecked.stderr
     assert "--sha256" in unchecked.stderr
+
+
+def test_what_cannot_be_checked_is_downloaded_only_if_that_is_asked_for(server: FileServer, tmp_path: Path) -> None:
+    url, mine = server.add("some.tgz", CONTENT), tmp_path / "mine"
+    for name in ("kftt", "iwslt14-de-en", "tatoeba-de-en"):
+        _fails(run(get_command, name, "-o", mine), f"UsageError: {name}: ", "--sha256", "--no-verify")
+    _fails(run(get_command, "mine", "--url", url, "-o", mine), url, "--sha256", "--no-verify")
+    both = run(get_command, "mine", "--url", url, "-o", mine, "--sha256", CHECKSUM, "--no-verify")
+    _fails(both, "UsageError", "--sha256", "--no-verify")
+    assert server.requests == []
+    assert not mine.exists()
 
 
 def test_a_known_corpus_can_come_from_a_mirror(server: FileServer, tmp_path: Path) -> None:
     (archive,) = CORPORA["kftt"].archives
     server.add(archive.name, tar_of(dict.fromkeys(CORPORA["kftt"].files, b"x\n")))
-    result = run(get_command, "kftt", "--url", server.url, "-o", tmp_path / "kftt")
+    result = run(get_command, "kftt", "--url", server.url, "-o", tmp_path / "kftt", "--no-verify")
     assert result.returncode == 0, result.stderr
     assert "# licence: CC BY-SA 3.0\n# cite: Graham Neubig. 2011." in result.stdout
     assert f"trdec data parse {tmp_path}/kftt/kftt-data-1.0/data/tok/kyoto-train.cln.en --output" in result.stdout
@@ -104,7 +115,7 @@ def test_wrong_calls_of_get_are_explained(server: FileServer, tmp_path: Path) ->
     _fails(run(get_command, "multi30k-de-en", "--url", url), "UsageError: multi30k-de-en is 3 archives", "--url")
     wrong = run(get_command, "mine", "--url", url, "--sha256", "0" * 64, "-o", mine)
     _fails(wrong, f"DownloadError: {url}: expected sha256 {'0' * 64}, found {CHECKSUM}")
-    gone = run(get_command, "mine", "--url", f"{url}.gone", "-o", mine)
+    gone = run(get_command, "mine", "--url", f"{url}.gone", "--no-verify", "-o", mine)
     _fails(gone, "DownloadError: ", "the server answers 404 Not Found")
     assert not mine.exists()
 

@@ -60,7 +60,31 @@ def test_ter_can_be_left_out(files: tuple[Path, str, Path]) -> None:
 
 def test_the_tokeniser_is_sacrebleus(files: tuple[Path, str, Path]) -> None:
     assert "tok:char" in run(evaluate_command, *files, "--tokenise", "char").stdout
-    assert tuple(tokeniser.value for tokeniser in BleuTokeniser) == TOKENISERS
+    assert tuple(tokeniser.value for tokeniser in BleuTokeniser) == ("auto", *TOKENISERS)
+
+
+@pytest.mark.parametrize(
+    ("reference", "tokeniser"),
+    [
+        ("The cat sleeps , it seems .\n", "none"),
+        ("The cat sleeps, it seems.\n", "13a"),
+        ("Ó lọ sí ọjà, ó sì padà.\n", "13a"),
+        ("猫在睡觉，狗在跑步。\n", "zh"),
+    ],
+)
+def test_the_tokeniser_follows_from_the_text_and_is_said(tmp_path: Path, reference: str, tokeniser: str) -> None:
+    (tmp_path / "ref").write_text(reference * 3)
+    found = run(evaluate_command, tmp_path / "ref", "--reference", tmp_path / "ref")
+    assert f"tok:{tokeniser}" in found.stdout
+    assert (tokeniser in found.stderr) == (tokeniser != "none")
+
+
+def test_raw_text_is_not_scored_as_tokenised_without_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "ref").write_text("The cat sleeps, it seems.\n" * 3)
+    found = run(evaluate_command, tmp_path / "ref", "--reference", tmp_path / "ref", "--tokenise", "none")
+    assert "tok:none" in found.stdout
+    assert "WARNING" in found.stderr
+    assert "13a" in found.stderr
 
 
 def test_the_source_gives_a_ratio_and_stands_with_examples(files: tuple[Path, str, Path], write: Write) -> None:

@@ -150,7 +150,7 @@ def test_remarkable_lines_are_counted_at_the_end(model: Path, lines: list[str]) 
     result = run(translate_command, model, stdin=f"{lines[0]}\x07\n猫\n{' '.join(lines * 30)}\n")
     assert len(result.stdout.split("\n")) == 4
     said = result.stderr
-    assert "1 line held control characters, which were read as spaces.\n" in said
+    assert "1 line held control characters or lone surrogates, which were read as spaces.\n" in said
     assert "1 line held characters or words that the model does not know.\n" in said
     assert "1 line held more pieces than any sentence the model was trained on.\n" in said
 
@@ -210,7 +210,7 @@ def test_what_would_lose_a_file_or_mean_nothing_is_refused(model: Path, tmp_path
     for option in ("--max-ratio", "--min-ratio"):
         assert "expected finite length limits" in run(translate_command, model, option, "inf", stdin="x\n").stderr
     assert (
-        "expected a length power of 0 or more"
+        "expected a --length-power from 0 to 10"
         in run(translate_command, model, "--length-power", "inf", stdin="x\n").stderr
     )
     assert "or a ratio above 0" in run(translate_command, model, "--word-ratio", "inf", stdin="x\n").stderr

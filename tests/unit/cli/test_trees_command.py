@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from support.commands import run
 from support.running import Run
+from trdec.cli.trees import convert_command, show_command
 
 TREE = "(ROOT (S (NP (DT The) (NN cat)) (VP (VBZ eats) (NP (NN fish))) (. .)))"
 
@@ -283,3 +285,55 @@ def test_a_label_that_means_something_else_in_a_derivation(trdec: Run) -> None:
     for tree in ("(S (pre a (X b)) c)", "(S (pre+ a) (X b))", "(S (<end> a) b)"):
         _fails(trdec("trees", "stats", "--from", "brackets", stdin=tree), "line 1: the label", "Rename the label.")
     assert trdec("trees", "stats", stdin="(S (pre a) (pre b))").returncode == 0
+
+
+CONLLU = "".join(
+    f"{number}\t{word}\t_\t_\t_\t_\t{head}\t{relation}\t_\t_\n"
+    for number, word, head, relation in [(1, "The", 2, "dep"), (2, "cat", 3, "dep"), (3, "sleeps", 0, "root")]
+)
+
+
+def test_trees_are_converted_between_all_formats() -> None:
+    tree = "(ROOT (NULL (NULL (NULL The) cat) sleeps))\n"
+    nodes = [("ROOT", 0, 3), ("NULL", 0, 3), ("NULL", 0, 2), ("NULL", 0, 1)]
+    as_json = json.dumps(
+        {
+            "words": ["The", "cat", "sleeps"],
+            "nodes": [dict(zip(("label", "start", "end"), node, strict=True)) for node in nodes],
+        }
+    )
+    texts = {"brackets": tree, "conllu": f"{CONLLU}\n", "json": f"{as_json}\n"}
+    for source, text in texts.items():
+        for target, expected in texts.items():
+            result = run(convert_command, "--from", source, "--to", target, stdin=text)
+            assert (result.stdout, result.stderr) == (expected, "")
+
+
+def test_sentences_without_a_tree_are_kept_in_every_format() -> None:
+    for target in ("brackets", "conllu", "json"):
+        written = run(convert_command, "--from", "brackets", "--to", target, stdin="(())\n(ROOT (NULL a))\n").stdout
+        back = run(convert_command, "--from", target, stdin=written)
+        assert back.stdout == "(())\n(ROOT (NULL a))\n", target
+
+
+def test_a_tree_without_heads_is_no_conllu_and_that_is_said() -> None:
+    text = "(ROOT (NULL a))\n(ROOT (S (NP it) (VP sleeps)))\n"
+    result = run(convert_command, "--from", "brackets", "--to", "conllu", stdin=text)
+    assert result.returncode == 1
+    for fact in ("<standard input>, line 2", "dependency tree", "CoNLL-U", "(S (NP it) (VP sleeps))", "--on-error"):
+        assert fact in result.stderr
+    marked = run(convert_command, "--from", "brackets", "--to", "conllu", "--on-error", "mark", stdin=text)
+    assert marked.stdout == "1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n" + "1" + "\t_" * 9 + "\n\n"
+    skipped = run(convert_command, "--from", "brackets", "--to", "conllu", "--on-error", "skip", stdin=text)
+    assert skipped.stdout == "1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
+
+
+def test_the_mark_that_begins_a_word_is_dim_only_where_colour_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert "\x1b" not in run(show_command, stdin="(S ▁a)\n").stdout
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[2m▁\x1b[22ma" in run(show_command, stdin="(S ▁a)\n").stdout
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in run(show_command, stdin="(S ▁a)\n").stdout

@@ -118,3 +118,14 @@ def test_what_cannot_be_had_is_said(server: FileServer, tmp_path: Path) -> None:
         fetch("kftt.tgz", tmp_path / "file", _silent)
     with pytest.raises(FileError, match=r"nowhere/file: cannot be written: No such file or directory"):
         fetch(server.add("file", CONTENT), tmp_path / "nowhere" / "file", _silent)
+
+
+@pytest.mark.parametrize("length", ["many", "-5", "12, 12", "1" * 5000, "١٢"])
+def test_a_length_that_is_no_number_is_an_error(server: FileServer, tmp_path: Path, length: str) -> None:
+    url, server.length = server.add("file", CONTENT), length.encode().decode("latin1")
+    with pytest.raises(DownloadError, match=r"/file: .*Content-Length") as caught:
+        fetch(url, tmp_path / "file", _silent)
+    assert len(str(caught.value)) < 400
+    server.length = None
+    fetch(url, tmp_path / "file", _silent)
+    assert (tmp_path / "file").read_bytes() == CONTENT

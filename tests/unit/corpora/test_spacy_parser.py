@@ -76,6 +76,7 @@ def test_raw_text_is_cut_into_words_but_spaces_are_none(raw_parser: Parser) -> N
     (entry,) = raw_parser.parse(["  It  doesn't\tsleep\u00a0here. "])
     assert [row[1] for row in _rows(entry)] == ["It", "does", "n't", "sleep", "here", "."]
     assert entry.startswith("# text = It doesn't sleep here.\n")
+    assert [row[9] for row in _rows(entry)] == ["_", "SpaceAfter=No", "_", "_", "SpaceAfter=No", "_"]
 
 
 def test_a_file_of_sentences_becomes_a_treebank_beside_it(parser: Parser, tmp_path: Path) -> None:

@@ -157,3 +157,23 @@ def test_missing_models_are_said_with_the_command_that_gets_them(tmp_path: Path,
         load_parser(ParserChoice("stanza", DEPENDENCY, "xx", models))
     with pytest.raises(AnnotationError, match=r"package='none-such'\)"):
         load_parser(ParserChoice("stanza", DEPENDENCY, "en", "none-such"))
+
+
+def test_raw_text_keeps_its_spaces_and_the_spelling_of_multiword_tokens() -> None:
+    sentence = [
+        {"id": (1, 2), "text": "Zum"},
+        _word(1, "Zu", 3, "case"),
+        _word(2, "dem", 3, "det"),
+        {**_word(3, "Haus", 0, "root"), "misc": "SpaceAfter=No"},
+        _word(4, ".", 3, "punct"),
+    ]
+    parser = StanzaDependencyParser(Canned([Document([sentence])]), "stanza", _stanza_own_words)
+    (entry,) = parser.parse(["Zum Haus."])
+    rows = [line.split("\t") for line in entry.splitlines()[1:-1]]
+    assert [(row[0], row[1], row[9]) for row in rows] == [
+        ("1-2", "Zum", "_"),
+        ("1", "Zu", "_"),
+        ("2", "dem", "_"),
+        ("3", "Haus", "SpaceAfter=No"),
+        ("4", ".", "_"),
+    ]

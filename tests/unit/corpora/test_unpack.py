@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
+import contextlib
 import gzip
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +16,8 @@ from hypothesis import strategies as st
 
 from support.archives import tar_of, zip_of
 from trdec.corpora.download import unpack
-from trdec.errors import DownloadError
+from trdec.errors import DownloadError, TrdecError
+from trdec.files import write_errors
 
 FILES = {"a/train.en": b"a cat\n", "train.de": "Kätzchen\n".encode()}
 
@@ -80,3 +84,44 @@ def test_an_archive_cut_short_is_never_taken_for_a_whole_one(content: bytes, dat
     cut = content[: data.draw(st.integers(0, len(content) - 1))]
     with TemporaryDirectory() as folder, pytest.raises(DownloadError, match=r"is damaged|expected an archive"):
         _unpacked(Path(folder), "x.gz", cut)
+
+
+def _with(content: bytes, *changes: tuple[int, bytes]) -> bytes:
+    """The archive with other bytes at some places."""
+    changed = bytearray(content)
+    for place, new in changes:
+        changed[place : place + len(new)] = new
+    return bytes(changed)
+
+
+_TAR = gzip.decompress(tar_of(FILES))
+_ZIP = zip_of({"train.en": b"a cat\n"})
+_ENTRY = _ZIP.index(b"PK\x01\x02")  # of the list at the end, which says again what stands before each file
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("x.zip", _with(_ZIP, (6, b"\x01"), (_ENTRY + 8, b"\x01")), "encrypted"),
+        ("x.zip", _with(_ZIP, (8, b"\x63"), (_ENTRY + 10, b"\x63")), "compression"),
+        ("x.zip", _with(_ZIP, (_ENTRY + 6, b"\xff")), "version"),
+        ("x.tgz", tar_of({"ok": b"", "é\0b": b"x"}, tar_format=tarfile.PAX_FORMAT), r"'é\\x00b'"),
+    ],
+)
+def test_an_archive_that_cannot_be_unpacked_is_named_with_the_reason(
+    name: str, content: bytes, reason: str, tmp_path: Path
+) -> None:
+    with pytest.raises(DownloadError, match=rf"{name}: .*{reason}"):
+        _unpacked(tmp_path, name, content)
+
+
+@given(
+    st.sampled_from(
+        [_ZIP, tar_of(FILES), gzip.decompress(tar_of(FILES)), bz2.compress(gzip.decompress(tar_of(FILES)))]
+    ),
+    st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), max_size=4),
+)
+def test_a_damaged_archive_is_unpacked_or_refused(content: bytes, changes: list[tuple[int, int]]) -> None:
+    damaged = _with(content, *((place % len(content), bytes([value])) for place, value in changes))
+    with TemporaryDirectory() as folder, contextlib.suppress(TrdecError), write_errors(folder):
+        _unpacked(Path(folder), "x", damaged)

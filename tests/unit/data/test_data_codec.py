@@ -20,6 +20,7 @@ from trdec.data.report import LeftOut
 from trdec.errors import StoredDataError, UnknownActionError
 from trdec.systems import SYSTEMS
 from trdec.text import Side, Subwords
+from trdec.tokenisers import Tokeniser
 from trdec.trees import preterminals
 from trdec.trees.tree import Nonterminal, words
 
@@ -73,7 +74,7 @@ def test_decoding_undoes_encoding_on_or_en(system: str, corpora: Path) -> None:
         dependency=folder / "dev.eng.conllu",
         supertags=folder / "dev.eng.ccg",
     )
-    source, target = (Side(Subwords.load(folder / f"{name}.spm.model"), None) for name in ("orm", "eng"))
+    source, target = (Side(Subwords.load(folder / f"{name}.spm.model"), Tokeniser()) for name in ("orm", "eng"))
     family = SYSTEMS[system].target_class
     codec = Codec(SYSTEMS[system], source, target, family.from_trees([], target.subwords.pieces))
     kept = [(sentence, tree) for sentence, trees in sentences(codec, dev) for tree in trees]
@@ -128,9 +129,26 @@ def test_raw_text_is_tokenised_and_detokenised(toy: Path, tmp_path: Path) -> Non
     [(target, trees)] = [
         next(sentences(codec, configuration(toy, train=_one_line(tmp_path, "the dog sleeps, the dog sees.")).train))
     ]
-    assert target == ["the", "dog", "sleeps", ",", "the", "dog", "sees", "."]
-    assert codec.decode(codec.encode_target(trees[0])[:, 0]).text == "the dog sleeps, the dog sees."
-    assert Codec.load(tmp_path / "data" / "codec").target_side.language == "en"
+    assert target == ["▁the", "▁dog", "▁sleeps", ",", "▁the", "▁dog", "▁sees", "."]
+    decoded = codec.decode(codec.encode_target(trees[0])[:, 0])
+    assert decoded.text == "the dog sleeps, the dog sees."
+    assert words(decoded.tree) == ["the", "dog", "sleeps", ",", "the", "dog", "sees", "."]
+    saved = Codec.load(tmp_path / "data" / "codec").target_side.tokeniser
+    assert (saved.name, saved.language) == ("unicode", "en")
+
+
+@pytest.mark.parametrize(("language", "name"), [(None, "none"), ("en", "sacremoses")])
+def test_a_codec_that_names_no_tokeniser_keeps_the_one_it_had(
+    language: str | None, name: str, toy_prepared: Prepare, tmp_path: Path
+) -> None:
+    toy_prepared("seq2seq").codec.save(tmp_path)
+    description = json.loads((tmp_path / "codec.json").read_text())
+    for side in ("source", "target"):
+        del description[f"{side}_tokeniser"]
+        description[f"{side}_language"] = language
+    (tmp_path / "codec.json").write_text(json.dumps(description))
+    codec = Codec.load(tmp_path)
+    assert [codec.source_side.tokeniser.name, codec.target_side.tokeniser.name] == [name, name]
 
 
 def _one_line(folder: Path, text: str) -> CorpusConfiguration:
@@ -184,7 +202,7 @@ def test_a_directory_that_is_missing_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 99}, "expected version 1 or 2 of the trdec codec format, found version 99"),
+        ({"version": 99}, "expected version 1 or 2 or 3 of the trdec codec format, found version 99"),
         ({"format": "other"}, "expected the description of a trdec codec, found something else"),
         ({"system": {"trees": ["flut"]}}, r"expected a kind of tree, one of .* found 'flut'. Did you mean 'flat'\?"),
         ({"system": {"trees": ["flat"], "transforms": ["paint"]}}, "expected a transform, one of .* found 'paint'"),

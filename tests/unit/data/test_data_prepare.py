@@ -231,8 +231,10 @@ def test_progress_is_told(toy: Path, tmp_path: Path) -> None:
         configuration(toy), SYSTEMS["lin"], tmp_path / "model", progress=lambda task, *state: told.update({task: state})
     )
     assert told == {
-        "learning source subwords": (600, 600),
-        "learning target subwords": (600, 600),
+        "reading source sentences": (600, 600),
+        "learning source subwords": (1, 1),
+        "reading target sentences": (600, 600),
+        "learning target subwords": (1, 1),
         "counting rules": (600, 600),
         "encoding train": (600, 600),
         "encoding dev": (60, 60),
@@ -246,7 +248,7 @@ def test_subwords_are_learnt_from_a_part_of_a_large_corpus(
     seen: list[int] = []
 
     def progress(task: str, done: int, _total: int) -> None:
-        if task == "learning source subwords":
+        if task == "reading source sentences":
             seen.append(done)
 
     prepare(configuration(toy), SYSTEMS["seq2seq"], tmp_path / "model", progress=progress)

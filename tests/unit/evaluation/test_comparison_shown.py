@@ -169,6 +169,15 @@ def test_a_picture_is_the_same_each_time_and_names_its_systems(draw: object) -> 
     assert not re.search(r"20\d\d-\d\d-\d\d", svg)
 
 
+def test_the_gain_is_shown_with_the_number_of_sentences_of_each_point() -> None:
+    comparison = compared()
+    root = ElementTree.fromstring(figures.gain_by_length(comparison))
+    texts = ["".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    shown = [bucket for bucket in comparison.buckets if bucket.sentences]
+    assert [text for text in texts if text.startswith("n = ")] == [f"n = {len(bucket.sentences)}" for bucket in shown]
+    assert [text for text in texts if text in [bucket.label for bucket in shown]] == [bucket.label for bucket in shown]
+
+
 def test_the_users_own_settings_do_not_change_a_picture() -> None:
     import matplotlib
 

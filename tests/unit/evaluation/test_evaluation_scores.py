@@ -128,7 +128,7 @@ def test_what_cannot_be_scored_is_said() -> None:
         score_texts(["a"], [" "])
     with pytest.raises(TextFormatError, match="found 0 without"):
         score_texts([], [])
-    with pytest.raises(UsageError, match=r"expected a tokeniser \(none, 13a, intl, zh, char\), found 'spm'"):
+    with pytest.raises(UsageError, match=r"expected a tokeniser \(none, 13a, .*, found 'spm'"):
         score_texts(["a"], ["a"], "spm")
 
 

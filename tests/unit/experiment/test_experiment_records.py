@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from trdec.errors import FileError
 from trdec.experiment import run
 from trdec.experiment.configuration import load_experiment
-from trdec.experiment.display import PlainExperimentDisplay
+from trdec.experiment.display import ExperimentDisplay
 from trdec.experiment.plan import Plan, make_plan
 from trdec.experiment.run import Records, training_record
 from trdec.training.observers import JsonLines
@@ -140,7 +142,10 @@ def test_a_stage_whose_result_cannot_be_used_is_a_failure_of_its_run_alone(
 
     monkeypatch.setattr(run._Runner, "_run", lambda *arguments: (0, tmp_path / "log"))  # noqa: ARG005
     monkeypatch.setattr(run, "training_record", damaged)
-    failures = run.execute(plan, 1, PlainExperimentDisplay(print))
+    stream = io.StringIO()
+    with ExperimentDisplay(plan, Console(file=stream)) as display:
+        failures = run.execute(plan, 1, display)
+    assert stream.getvalue().count("training failed") == 2
     assert [(failure.run.seed, failure.reason) for failure in failures] == [
         (1, "the log is damaged"),
         (2, "the log is damaged"),

@@ -13,9 +13,9 @@ import pytest
 from rich.console import Console
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from support.tiny_training import make_loop
+from support.tiny_training import Recorder, make_loop
 from trdec.errors import FileError, TrainingError
-from trdec.training.display import Clock, LiveDisplay, PlainDisplay
+from trdec.training.display import TrainingDisplay
 from trdec.training.interfaces import Observers
 from trdec.training.observers import JsonLines, LossPlot, TensorBoard, draw_losses
 
@@ -37,53 +37,64 @@ TRAIN: dict[str, Any] = {
 DEV: dict[str, Any] = {**TRAIN, "event": "dev", "bleu": 31.4, "best": True}
 
 
+def _plain() -> tuple[TrainingDisplay, io.StringIO]:
+    stream = io.StringIO()
+    return TrainingDisplay(Console(file=stream)), stream
+
+
 def test_plain_lines_say_everything() -> None:
-    lines: list[str] = []
-    display = PlainDisplay(lines.append)
-    display.begin(0, 100)
-    display.training(TRAIN)
-    display.validation(DEV)
-    display.note("a note")
-    display.end()
-    assert lines[0].startswith(
-        "update 50, epoch 2: loss 12.35, perplexity 9.00 (rule 3.00, word 20.00), 321 words/s, 654 actions/s, "
-        "rate 0.001, gradient 4.50, 2 skipped, "
-    ) or lines[0].startswith("update 50, epoch 2: loss 12.34")
+    display, stream = _plain()
+    with display:
+        display.begin(0, 100)
+        for update in range(1, 51):
+            display.advance(update)
+        display.training(TRAIN)
+        display.validation(DEV)
+        display.note("a note")
+        display.end()
+    lines = stream.getvalue().splitlines()
+    assert lines[0].startswith("update 50, epoch 2: loss 12.3")
+    assert "perplexity 9.00 (rule 3.00, word 20.00), 321 words/s, 654 actions/s, rate 0.001, gradient 4.50" in lines[0]
+    assert "2 skipped, " in lines[0]
     assert lines[0].endswith(" left")
     assert lines[1].endswith("perplexity 9.00 (rule 3.00, word 20.00), BLEU 31.40, among the best")
     assert lines[2] == "a note"
 
 
-def test_the_time_left_is_judged_by_the_updates_of_this_run() -> None:
-    now = iter([0.0, 100.0, 160.0, 160.0])
-    clock = Clock(lambda: next(now))
-    clock.begin(1000, 1600)  # at 100 seconds
-    assert clock.left(1000) == "-:--:--"
-    assert clock.left(1010) == "0:59:00"  # 6 seconds an update
+def test_the_last_update_does_not_claim_that_no_time_is_left_while_dev_is_still_due() -> None:
+    display, stream = _plain()
+    with display:
+        display.begin(0, 50)
+        for update in range(1, 51):
+            display.advance(update)
+        display.training(TRAIN)
+    assert "left" not in stream.getvalue()
 
 
 def test_the_live_display_shows_kinds_and_leaves_lines_behind() -> None:
     stream = io.StringIO()
-    display = LiveDisplay(Console(file=stream, force_terminal=True, width=150))
-    display.begin(0, 100)
-    display.advance(1)
-    display.training(TRAIN)
-    display.validation(DEV)
-    display.note("a [note]")
-    display.end()
+    with TrainingDisplay(Console(file=stream, force_terminal=True, width=150)) as display:
+        display.begin(0, 100)
+        display.advance(1)
+        display.progress("validating", 3, 7)
+        display.training(TRAIN)
+        display.validation(DEV)
+        display.note("a [note]")
     shown = stream.getvalue()
-    for text in ("training", "50, dev: loss", "rule 3.00, word 20.00", "321", "a [note]", "left"):
+    for text in ("training", "3 of 7", "50, dev: loss", "rule 3.00, word 20.00", "321", "a [note]", "so far"):
         assert text in shown
 
 
 def test_a_training_shows_itself_to_all(tmp_path: Path) -> None:
-    lines: list[str] = []
-    stream = io.StringIO()
-    console = Console(file=stream, force_terminal=True, width=120)
+    plain, stream = _plain()
+    console = Console(file=io.StringIO(), force_terminal=True, width=120)
     log = JsonLines(tmp_path / "log.jsonl")
-    observers = Observers([PlainDisplay(lines.append), LiveDisplay(console), LossPlot(tmp_path / "loss.png", log)])
-    make_loop(tmp_path, observers).run()  # type: ignore[arg-type]
-    assert sum("dev:" in line for line in lines) == 5
+    recorder = Recorder()
+    with plain, TrainingDisplay(console) as live:
+        observers = Observers([plain, live, recorder, LossPlot(tmp_path / "loss.png", log)])
+        make_loop(tmp_path, observers).run()  # type: ignore[arg-type]
+    assert sum("dev:" in line for line in stream.getvalue().splitlines()) == 5
+    assert recorder.tasks == {"validating": (6, 6), "writing a checkpoint": (1, 1)}
     assert (tmp_path / "loss.png").read_bytes().startswith(PNG)
 
 
@@ -111,11 +122,11 @@ def test_a_plot_that_cannot_be_written_is_named_and_hides_no_other_error(tmp_pat
         draw_losses(rows, tmp_path / "nowhere" / "loss.png")
     log = JsonLines(tmp_path / "log.jsonl")
 
-    class Broken(PlainDisplay):
+    class Broken(Recorder):
         def validation(self, row: Any) -> None:  # noqa: ARG002
             raise TrainingError("this came first")
 
-    observers = Observers([Broken(print), LossPlot(tmp_path / "nowhere" / "loss.png", log)])
+    observers = Observers([Broken(), LossPlot(tmp_path / "nowhere" / "loss.png", log)])
     with pytest.raises(TrainingError, match="this came first"):
         make_loop(tmp_path, observers).run()  # type: ignore[arg-type]
 

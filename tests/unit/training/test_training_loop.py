@@ -6,6 +6,7 @@ import json
 import math
 import os
 import signal
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from support.tiny_training import (
     make_loop,
     remains,
 )
-from trdec.errors import CheckpointError, FileError, TrainingError, TrainingInterrupted
+from trdec.errors import CheckpointError, FileError, OutOfMemoryError, TrainingError, TrainingInterrupted
 from trdec.model.weights import set_weights, weights_of
 from trdec.training.interfaces import Observers
 from trdec.training.observers import JsonLines
@@ -234,6 +235,87 @@ def test_a_signal_writes_a_checkpoint_and_says_how_to_go_on(
     assert (tmp_path / "checkpoints" / "update-00000007").is_dir()
     make_loop(tmp_path).run()
     assert (tmp_path / "model.safetensors").read_bytes() == (uninterrupted / "model.safetensors").read_bytes()
+
+
+class Signalling(TinyBatches):
+    """Sends a signal when it is asked for its `moment`th batch, and counts the batches that are still in use."""
+
+    def __init__(self, moment: int, number: signal.Signals = signal.SIGTERM) -> None:
+        super().__init__()
+        self.moment = moment
+        self.number = number
+        self.asked = 0
+        self.most_alive = 0
+        self._made: list[weakref.ref[TinyBatch]] = []
+
+    def batch(self, numbers: Any) -> TinyBatch:
+        self.asked += 1
+        if self.asked == self.moment:
+            os.kill(os.getpid(), self.number)
+        batch = super().batch(numbers)
+        self._made.append(weakref.ref(batch))
+        self.most_alive = max(self.most_alive, sum(made() is not None for made in self._made))
+        return batch
+
+
+@pytest.mark.parametrize("moment", [1, 2, 3, 19, 20, 21])
+def test_a_signal_between_the_batches_of_an_update_puts_them_back(tmp_path: Path, moment: int) -> None:
+    keys = {"accumulate": 3}
+    make_loop(tmp_path / "whole", **keys).run()
+    batches = Signalling(moment)
+    finished = (moment - 1) // 3 + (moment % 3 == 0)
+    with pytest.raises(TrainingInterrupted, match=f"interrupted after update {finished} of 20"):
+        make_loop(tmp_path / "cut", train=batches, **keys).run()
+    assert batches.asked == moment
+    make_loop(tmp_path / "cut", **keys).run()
+    assert remains(tmp_path / "cut") == remains(tmp_path / "whole")
+    assert rows_without_time(tmp_path / "cut") == rows_without_time(tmp_path / "whole")
+
+
+def test_an_update_of_countless_batches_holds_one_at_a_time_and_ends_at_a_signal(tmp_path: Path) -> None:
+    batches = Signalling(50)
+    with pytest.raises(TrainingInterrupted, match="interrupted after update 0"):
+        make_loop(tmp_path, train=batches, accumulate=10**8).run()
+    assert batches.asked == 50
+    assert batches.most_alive <= 2  # the one before is let go when the next has been made
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 4096 bytes."),
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."),
+    ],
+)
+def test_too_little_memory_says_what_to_change_and_loses_nothing(tmp_path: Path, error: Exception) -> None:
+    class Hungry(TinyModel):
+        calls = 0
+
+        def loss(self, batch: TinyBatch, label_smoothing: float) -> TinyLoss:
+            Hungry.calls += 1
+            if Hungry.calls == 9:
+                raise error
+            return super().loss(batch, label_smoothing)
+
+    def seeded(model: type[TinyModel]) -> TinyModel:
+        torch.manual_seed(1)
+        return model()
+
+    with pytest.raises(OutOfMemoryError, match=r"not enough memory.*batches\.batch_size.*max_source_length"):
+        make_loop(tmp_path / "cut", model=seeded(Hungry)).run()
+    make_loop(tmp_path / "cut").run()
+    make_loop(tmp_path / "whole", model=seeded(TinyModel)).run()
+    assert remains(tmp_path / "cut") == remains(tmp_path / "whole")
+
+
+def test_other_errors_are_not_taken_for_too_little_memory(tmp_path: Path) -> None:
+    class Wrong(TinyModel):
+        def loss(self, batch: TinyBatch, label_smoothing: float) -> TinyLoss:  # noqa: ARG002
+            raise RuntimeError("sizes do not match")
+
+    with pytest.raises(RuntimeError, match="sizes do not match"):
+        make_loop(tmp_path, model=Wrong()).run()
 
 
 def test_fewer_updates_than_were_done_before_the_first_look_at_dev_end_it_well(tmp_path: Path) -> None:

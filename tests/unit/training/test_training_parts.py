@@ -180,10 +180,9 @@ def test_evaluating_uses_up_no_randomness_even_if_the_model_draws() -> None:
 def test_a_stream_goes_through_the_plans_of_all_epochs() -> None:
     corpus = TinyBatches(12, size=5)
     stream = Stream(corpus)
-    found = [batch.actions.tolist() for batch in stream.take(8)]
-    expected = [corpus.batch(numbers, epoch).actions.tolist() for epoch in range(3) for numbers in corpus.plan(epoch)][
-        :8
-    ]
+    found = [batch.actions.tolist() for batch in (stream.next() for _ in range(8))]
+    epochs = [(epoch, numbers) for epoch in range(3) for numbers in corpus.plan(epoch)]
+    expected = [corpus.batch(numbers, epoch).actions.tolist() for epoch, numbers in epochs][:8]
     assert found == expected
     assert (stream.epoch, stream.position) == (2, 2)
 

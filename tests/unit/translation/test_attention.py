@@ -19,6 +19,7 @@ from trdec.search.hypotheses import Hypothesis
 from trdec.search.limits import LengthLimits
 from trdec.systems import SYSTEMS
 from trdec.targets.target import replay
+from trdec.tokenisers import UnicodeTokeniser
 from trdec.translation.attention import PARTS, SOURCE_END, TranslationAttention, actions_of_words, attention_of, rounded
 from trdec.translation.source import read_source
 from trdec.trees.transforms import desegment
@@ -119,4 +120,7 @@ def test_the_actions_of_a_word_spell_it(pieces: Nonterminal, data: st.DataObject
         actions += ["-"] * data.draw(st.integers(0, 2)) + [piece]
     kinds = ["rule" if action == "-" else "word" for action in actions]
     found = actions_of_words(pieces, kinds)
+    raw = UnicodeTokeniser().words_of
+    spelt = ["".join(actions[number] for number in word) for word in actions_of_words(pieces, kinds, raw)]
+    assert all(word in written for word, written in zip(words(desegment(pieces, raw)), spelt, strict=True))
     assert ["".join(actions[number] for number in word).removeprefix("▁") for word in found] == words(desegment(pieces))

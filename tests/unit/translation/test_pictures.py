@@ -43,6 +43,11 @@ def _texts(svg: ElementTree.Element, kind: str) -> list[ElementTree.Element]:
     return [element for element in svg.iter(f"{SVG}text") if element.attrib["class"] == kind]
 
 
+def _spelt(element: ElementTree.Element) -> str:
+    """The text of an element, the light marks in it too."""
+    return "".join(element.itertext())
+
+
 def _cells(svg: ElementTree.Element) -> list[ElementTree.Element]:
     return [element for element in svg.iter(f"{SVG}rect") if "fill-opacity" in element.attrib]
 
@@ -51,9 +56,9 @@ def test_the_attention_of_a_word_stands_below_it_beside_the_source() -> None:
     tree = parse("(ROOT (S (NP The cat) (VP eats (NP fish)) .))")
     svg = ElementTree.fromstring(picture(_translation(tree, ["▁a", "▁b", "▁c", "▁d", "▁e"], {2: ["▁eat", "s"]})))
     pieces = _texts(svg, "piece")
-    assert [piece.text for piece in pieces] == ["▁eat", "s"]
-    columns = {text.text: float(text.attrib["x"]) for text in [*_texts(svg, "word"), *pieces]}
-    rows = {text.text: float(text.attrib["y"]) for text in _texts(svg, "source")}
+    assert [_spelt(piece) for piece in pieces] == ["▁eat", "s"]
+    columns = {_spelt(text): float(text.attrib["x"]) for text in [*_texts(svg, "word"), *pieces]}
+    rows = {_spelt(text): float(text.attrib["y"]) for text in _texts(svg, "source")}
     assert list(rows) == ["▁a", "▁b", "▁c", "▁d", "▁e"]
     seen = set()
     for cell in _cells(svg):
@@ -84,12 +89,12 @@ def test_the_columns_of_a_word_s_pieces_share_its_width() -> None:
 @given(strategies.trees(), st.lists(strategies.words, min_size=1, max_size=6))
 def test_any_translation_gives_a_picture_that_holds_all_it_shows(tree: Nonterminal, source: list[str]) -> None:
     svg = ElementTree.fromstring(picture(_translation(tree, source)))
-    assert [text.text for text in _texts(svg, "word")] == words(tree)
-    assert [text.text for text in _texts(svg, "source")] == source
+    assert [_spelt(text) for text in _texts(svg, "word")] == words(tree)
+    assert [_spelt(text) for text in _texts(svg, "source")] == source
     wide, high = float(svg.attrib["width"]), float(svg.attrib["height"])
     for kind in ("word", "label"):
         for text in _texts(svg, kind):
-            half = text_width(text.text or "") / 2
+            half = text_width(_spelt(text)) / 2
             assert half <= float(text.attrib["x"]) <= wide - half
             assert 0 < float(text.attrib["y"]) < high
     for cell in _cells(svg):
@@ -151,8 +156,8 @@ def test_a_heatmap_has_a_row_an_action_and_a_column_a_piece(tree: Nonterminal, s
     page = ElementTree.fromstring(f"<body>{heatmap(7, translation)}</body>")
     assert "".join(page[0].itertext()) == f"7 {translation.text}"
     header, *rows = page[1]
-    assert [cell.text for cell in header[1:]] == source
-    assert [row[0].text for row in rows] == [row.text for row in translation.attention.rows]  # type: ignore[union-attr]
+    assert [_spelt(cell) for cell in header[1:]] == source
+    assert [_spelt(row[0]) for row in rows] == [row.text for row in translation.attention.rows]  # type: ignore[union-attr]
     assert {len(row) for row in rows} == {len(source) + 1}
 
 

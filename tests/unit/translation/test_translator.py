@@ -14,8 +14,9 @@ import torch
 
 import trdec.translation.translator
 from support.model_directory import trained
+from trdec.data.manifest import write_manifest
 from trdec.errors import ModelError, TextFormatError, UsageError
-from trdec.model.weights import read_tensors, write_tensors
+from trdec.model.weights import read_tensors, write_model_weights
 from trdec.search.beam import BeamSettings
 from trdec.search.limits import LengthLimits
 from trdec.translation.source import CONTROL_CHARACTERS, TOO_LONG, UNKNOWN_CHARACTERS
@@ -148,7 +149,7 @@ def test_nothing_is_asked_of_one_string_or_of_a_beam_that_is_too_narrow(translat
         translator.translate("one line")
     with pytest.raises(UsageError, match="beam_size 2 and n_best 3"):
         translator.translate(["a"], beam_size=2, n_best=3)
-    with pytest.raises(UsageError, match="length power of 0 or more"):
+    with pytest.raises(UsageError, match="`length_power` from 0 to 10"):
         translator.translate(["a"], length_power=-1)
     with pytest.raises(UsageError, match="min_ratio no greater than max_ratio"):
         translator.translate(["a"], min_ratio=3, max_ratio=2)
@@ -174,16 +175,18 @@ def test_a_damaged_model_or_one_of_another_version_says_so(directory: Path, tmp_
     damaged = _copy(directory, tmp_path / "damaged")
     weights = damaged / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
+    write_manifest(damaged)
     with pytest.raises(ModelError, match=r"(?s)cannot be used.*model\.safetensors: expected a safetensors file"):
         Translator.load(damaged)
     newer = _copy(directory, tmp_path / "newer")
     description = newer / "codec" / "codec.json"
-    description.write_text(description.read_text().replace('"version": 2', '"version": 99'))
+    description.write_text(description.read_text().replace('"version": 3', '"version": 99'))
+    write_manifest(newer)
     with pytest.raises(ModelError, match=r"(?s)another version.*found version 99"):
         Translator.load(newer)
     failed = _copy(directory, tmp_path / "failed")
     tensors = read_tensors(failed / "model.safetensors")
     first = next(iter(tensors))
-    write_tensors(failed / "model.safetensors", {**tensors, first: torch.full_like(tensors[first], torch.nan)})
+    write_model_weights(failed, {**tensors, first: torch.full_like(tensors[first], torch.nan)})
     with pytest.raises(ModelError, match="not finite numbers"):
         Translator.load(failed)

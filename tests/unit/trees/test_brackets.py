@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 
@@ -131,3 +132,48 @@ def test_what_cannot_be_bracketed_is_refused(name: str) -> None:
         brackets.write(Nonterminal("S", (Terminal(name),)))
     with pytest.raises(TreeShapeError, match="without whitespace"):
         brackets.write(Nonterminal(name, (Terminal("a"),)))
+
+
+@pytest.mark.parametrize("space", ["\u3000", "\u00a0", "\u2028", "\x85", "\x1c"])
+def test_a_word_of_unicode_space_is_a_word_wherever_it_stands(space: str) -> None:
+    for text in (
+        f"(S {space})",
+        f"(S a {space})",
+        f"(S {space} a)",
+        f"({space} a)",
+        f"(S (NP {space}) {space}a{space})",
+    ):
+        (entry,) = _read(text)
+        assert entry.tree is not None, entry
+        assert brackets.write(entry.tree) == text
+    assert "expected '(' at token 1" in _error(f"(S a)\n{space}\n(S b)")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" + " " * 200_000 + "S a)",
+        "(" + " " * 200_000 + "S (NP a))",
+        "(" * 200_000 + "x" + " " * 200_000 + "(",
+        "(" + " " * 200_000 + "x\n" + " " * 200_000 + "y)",
+        "(S a" + " (" * 100_000,
+        "\n".join(["(S a"] + [" b"] * 50_000),
+    ],
+)
+def test_reading_takes_time_in_proportion_to_the_length(text: str) -> None:
+    begin = time.process_time()
+    _read(text)
+    assert time.process_time() - begin < 2
+
+
+def test_a_tree_a_hundred_thousand_brackets_deep_is_read_compared_and_written() -> None:
+    text = "(S " * 100_000 + "a" + ")" * 100_000
+    (entry,) = _read(text)
+    assert entry.tree is not None
+    assert brackets.write(entry.tree) == text
+    assert entry.tree == brackets.parse(text)
+
+
+def test_a_message_stays_short_whatever_is_found() -> None:
+    for text in ("x" * 100_000, "(S a) " + "x" * 100_000, "(S " + "(" + "x" * 100_000 + " ))"):
+        assert len(_error(text)) < 400

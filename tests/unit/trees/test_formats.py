@@ -144,7 +144,8 @@ def test_as_many_heads_as_words_are_needed() -> None:
 @pytest.mark.parametrize(
     ("tree", "message"),
     [
-        ("(ROOT (NULL a b))", "expected exactly one word among the children of each node, found (NULL a b)"),
+        ("(ROOT (NULL a b))", "exactly one word among their children, found '(NULL a b)'"),
+        ("(ROOT (S (NP the) sleeps))", "expected NULL nodes with exactly one word among their children, found '(S"),
         ("(ROOT a)", "expected NULL nodes under ROOT, found the word 'a'"),
     ],
 )
@@ -192,6 +193,12 @@ def test_a_tree_takes_the_spelling_of_its_text(tmp_path: Path) -> None:
     assert repr(entry.tree) == '(ROOT (S (`` ") (X [) (Y 1/2)))'
 
 
+def test_trees_take_the_spelling_of_raw_text(tmp_path: Path) -> None:
+    (entry,) = _beside(tmp_path, "(S (X -LRB-) (`` ``) (V does) (R n't) (. .))\n", "(“doesn't.\n")
+    assert entry.tree is not None
+    assert words(entry.tree) == ["(", "“", "does", "n't", "."]
+
+
 def test_a_tree_with_other_words_than_its_text_is_named(tmp_path: Path) -> None:
     (entry,) = _beside(tmp_path, "(S a b)\n", "a b c\n")
     assert isinstance(entry.error, MisalignedTreeError)
@@ -234,3 +241,42 @@ def test_the_names_kept_from_labels_are_those_of_the_derivation() -> None:
 def test_any_space_inside_a_form_becomes_one_that_parts_nothing() -> None:
     (entry,) = conllu.read_conllu(_lines("1\ta b\x0cc\t_\t_\t_\t_\t0\t_\t_\t_"))
     assert words(entry.tree) == ["a\u00a0b\u00a0c"]
+
+
+def _row(number: str, form: str = "a", head: str = "0") -> str:
+    return "\t".join([number, form, *"____", head, *"___"])
+
+
+@pytest.mark.parametrize(
+    "number", ["x-1", "2.", ".1", "-", "2-", "-2", "1-x", "2.x", "1.1.1", "2--3", "1 -2", "٢-٣", "02-3"]
+)
+def test_a_number_that_is_none_is_an_error_and_no_dropped_word(number: str) -> None:
+    (entry,) = conllu.read_conllu(_lines("\n".join([_row("1"), _row(number, "lost", "1"), _row("2", "b", "1")])))
+    assert entry.tree is None
+    assert str(entry.error).startswith("x, line 2: expected word number 2")
+    assert repr(number) in str(entry.error)
+
+
+@pytest.mark.parametrize("number", ["1-2", "2-13", "0.1", "1.10"])
+def test_ranges_and_empty_nodes_are_no_words(number: str) -> None:
+    (entry,) = conllu.read_conllu(_lines("\n".join([_row("1"), _row(number, "x", "_"), _row("2", "b", "1")])))
+    assert entry.tree is not None
+    assert words(entry.tree) == ["a", "b"]
+
+
+@pytest.mark.parametrize("head", ["9" * 5000, "9" * 4000, "٠", "-1", "1.0", " 0", "1_0"])
+def test_a_head_that_is_no_number_of_a_word_is_an_error(head: str) -> None:
+    (entry,) = conllu.read_conllu(_lines("\n".join([_row("1"), _row("2", "b", head)])))
+    assert str(entry.error).startswith("x, line 2: expected a number in column 7 (HEAD)")
+    assert len(str(entry.error)) < 400
+
+
+@pytest.mark.parametrize("space", ["\u3000", "\u00a0", "\u2028", "\x85", "\x1c"])
+def test_a_form_keeps_its_unicode_space(space: str) -> None:
+    for form in (space, f"{space}a{space}b{space}"):
+        (entry,) = conllu.read_conllu(_lines(f"# a comment\n{_row('1', form)}\n \t\n"))
+        assert entry.tree is not None, entry
+        assert words(entry.tree) == [form]
+    first, second = conllu.read_conllu(_lines(f"{_row('1')}\n\n{_row('1')}\n{space}\n"))
+    assert first.tree is not None
+    assert str(second.error).startswith("x, line 4: expected 10 columns")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -66,7 +67,9 @@ def test_an_unknown_rule_is_named() -> None:
         replay(target, target.linearise(parse("(ROOT (X a))")))
 
 
-@pytest.mark.parametrize("text", ["S pre\t3", "S -> \t3", "S -> pre", "S -> pre\tmany", "S -> pre\t0", "S -> pre\t-3"])
+@pytest.mark.parametrize(
+    "text", ["S pre\t3", "S -> \t3", "S -> pre", "S -> pre\tmany", "S -> pre\t0", "S -> pre\t-3", "S -> pre\t1_0"]
+)
 def test_what_is_no_rule_is_refused(text: str) -> None:
     with pytest.raises(TreeFormatError, match="x, line 1: expected a rule, a tab and its count"):
         Grammar.read([Line(Place("x", 1), text)])
@@ -82,3 +85,31 @@ def test_targets_take_their_marks_from_trees() -> None:
     assert table.number(EOS) == 3
     assert table.number(EmitMark("NP")) == 1
     assert table.number(EmitWord("a")) == 2
+
+
+def _lines(*texts: str) -> list[Line]:
+    return [Line(Place("g.txt", number), text) for number, text in enumerate(texts, 1)]
+
+
+@pytest.mark.parametrize("texts", [("S -> pre\t1", "NP -> S S\t1"), ("S -> pre\t1", "ROOT -> NP\t1")])
+def test_a_grammar_that_makes_no_tree_is_refused_with_its_file_and_line(texts: tuple[str, ...]) -> None:
+    with pytest.raises(TreeFormatError, match=r"g\.txt, line 2: .*ROOT"):
+        Grammar.read(_lines(*texts))
+
+
+def test_an_empty_grammar_is_refused() -> None:
+    with pytest.raises(TreeFormatError, match="ROOT"):
+        Grammar.read([])
+
+
+def test_an_overlong_count_is_refused_in_a_short_message() -> None:
+    with pytest.raises(TreeFormatError, match=r"g\.txt, line 2: expected a rule") as caught:
+        Grammar.read(_lines("ROOT -> pre\t1", "ROOT -> S\t" + "9" * 5000))
+    assert len(str(caught.value)) < 400
+
+
+def test_a_long_chain_of_rules_is_read_in_time_in_proportion_to_its_length() -> None:
+    texts = [f"{'ROOT' if number == 0 else f'N{number}'} -> N{number + 1}\t1" for number in range(20_000)]
+    begin = time.process_time()
+    assert len(Grammar.read(_lines(*texts, "N20000 -> pre\t1"))) == 20_001
+    assert time.process_time() - begin < 2

@@ -1,0 +1,242 @@
+"""Runs a target on case after case in a process of its own, and notes every case that breaks a promise.
+
+A case may raise nothing but a TrdecError, and cost no more than the limits allow. Case number n of a target depends on
+the seed, the target's name and n alone, so it can be run again by itself.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import multiprocessing
+import resource
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from random import Random
+from typing import Any, ClassVar
+
+from fuzz.mutation import LONGEST, TOKENS, mutate
+from trdec.errors import TrdecError
+
+_ROOM = 2 << 30  # bytes of addresses beyond those of the start: a runaway case meets this, not the whole machine
+_FAILURES = 20  # of one target; then it is stopped
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a case may cost: seconds of the processor, and bytes that the process grows by.
+
+    A case that does not end is stopped after PATIENCE times as many seconds of the clock, since others may be using
+    the machine.
+    """
+
+    seconds: float = 5.0
+    memory: int = 500 << 20
+
+    PATIENCE: ClassVar[int] = 6
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something that reads input: `run` may raise a TrdecError for a case, and nothing else.
+
+    `seeds` gives good inputs, which are mutated; `tokens` are spliced in beside the general ones; `generate`, if there
+    is one, makes half of the cases. All are functions of a module, since they are called in another process.
+    """
+
+    name: str
+    run: Callable[[bytes], None]
+    seeds: Callable[[], Sequence[bytes]]
+    tokens: Sequence[bytes] = ()
+    generate: Callable[[Random], bytes] | None = None
+    weight: float = 1.0  # of the time that all targets share
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A case that broke a promise: its number, its input, and what happened."""
+
+    case: int
+    data: bytes
+    reason: str
+
+
+@dataclass
+class Outcome:
+    """What became of a target's cases."""
+
+    target: str
+    cases: int = 0
+    refused: int = 0
+    """Cases that ended in a TrdecError."""
+    seconds: float = 0.0
+    slowest: float = 0.0
+    growth: int = 0
+    """Bytes that the process grew by."""
+    failures: list[Failure] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures, and for each failure its case and its last line."""
+        return {
+            "target": self.target,
+            "cases": self.cases,
+            "refused": self.refused,
+            "seconds": round(self.seconds, 1),
+            "slowest_seconds": round(self.slowest, 3),
+            "growth_mb": round(self.growth / (1 << 20), 1),
+            "failures": [{"case": f.case, "reason": f.reason.strip().rpartition("\n")[2]} for f in self.failures],
+        }
+
+
+class Cases:
+    """The cases of a target, by number."""
+
+    def __init__(self, target: Target, seed: int) -> None:
+        self._target = target
+        self._seed = seed
+        self._seeds = list(target.seeds())
+        self._tokens = (*TOKENS, *target.tokens * max(1, len(TOKENS) // max(1, len(target.tokens))))
+
+    def __getitem__(self, number: int) -> bytes:
+        if number < len(self._seeds):
+            return self._seeds[number]
+        random = Random(f"{self._seed} {self._target.name} {number}")
+        if self._target.generate is not None and random.random() < 0.5:
+            case = self._target.generate(random)[:LONGEST]
+            if random.random() < 0.5:
+                return case
+        else:
+            case = random.choice(self._seeds)
+        return mutate(case, self._seeds, self._tokens, random)
+
+
+def problem(target: Target, data: bytes) -> tuple[str | None, bool]:
+    """What is wrong with how the target takes the input, if anything is, and whether it refused it."""
+    try:
+        target.run(data)
+    except TrdecError:
+        return None, True
+    except BaseException:  # noqa: BLE001  # whatever it is, it is what is looked for
+        return traceback.format_exc(), False
+    return None, False
+
+
+def fuzz(
+    target: Target,
+    seed: int,
+    seconds: float,
+    cases: int | None = None,
+    limits: Limits = Limits(),  # noqa: B008
+) -> Outcome:
+    """The outcome of as many cases as fit into the time, or of this many if that is fewer."""
+    outcome = Outcome(target.name)
+    begin = time.monotonic()
+    while (left := begin + seconds - time.monotonic()) > 0 and (cases is None or outcome.cases < cases):
+        _run_process(target, seed, left, cases, limits, outcome)
+        if len(outcome.failures) >= _FAILURES:
+            break
+    outcome.seconds = time.monotonic() - begin
+    return outcome
+
+
+class _Shared:
+    """What the process is doing, where the one that watches it can see it even when it hangs or has died."""
+
+    def __init__(self, context: Any) -> None:
+        self.case = context.RawValue(ctypes.c_longlong, -1)
+        self.started = context.RawValue(ctypes.c_double, 0.0)
+        self.refused = context.RawValue(ctypes.c_longlong, 0)
+        self.slowest = context.RawValue(ctypes.c_double, 0.0)
+        self.growth = context.RawValue(ctypes.c_longlong, 0)
+
+
+def _run_process(
+    target: Target, seed: int, seconds: float, cases: int | None, limits: Limits, outcome: Outcome
+) -> None:
+    """Run cases, from the next on, until the time is up or the process had to be stopped."""
+    context = multiprocessing.get_context("spawn")
+    shared = _Shared(context)
+    receiving, sending = context.Pipe(duplex=False)
+    process = context.Process(
+        target=_work, args=(target, seed, outcome.cases, cases, seconds, limits, shared, sending), daemon=True
+    )
+    process.start()
+    sending.close()
+    ended = ""  # why, if it was too early
+    while True:
+        try:
+            while receiving.poll(0.1):
+                outcome.failures.append(receiving.recv())
+        except EOFError:
+            process.join()
+            ended = f"the process died: exit code {process.exitcode}" if process.exitcode else ""
+            break
+        started = shared.started.value  # read once: it changes meanwhile
+        if started and time.time() - started > limits.seconds * limits.PATIENCE:
+            ended = f"did not end in {limits.seconds * limits.PATIENCE:g} seconds"
+            process.kill()
+            process.join()
+            break
+    receiving.close()
+    last = shared.case.value
+    if ended and last < 0:
+        raise RuntimeError(f"{target.name}: {ended} before its first case")
+    if ended:
+        outcome.failures.append(Failure(last, Cases(target, seed)[last], ended))
+    outcome.cases = last + 1
+    outcome.refused += shared.refused.value
+    outcome.slowest = max(outcome.slowest, shared.slowest.value)
+    outcome.growth = max(outcome.growth, shared.growth.value)
+
+
+def _work(
+    target: Target,
+    seed: int,
+    first: int,
+    cases: int | None,
+    seconds: float,
+    limits: Limits,
+    shared: _Shared,
+    sending: Connection,
+) -> None:
+    logging.disable()
+    inputs = Cases(target, seed)
+    problem(target, inputs[0])  # loads what is loaded once
+    start = _greatest_memory()
+    addresses = _addresses() + _ROOM
+    resource.setrlimit(resource.RLIMIT_AS, (addresses, addresses))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    end, number = time.monotonic() + seconds, first
+    while time.monotonic() < end and (cases is None or number < cases):
+        data = inputs[number]
+        shared.case.value = number
+        shared.started.value = time.time()
+        begin = time.process_time()
+        wrong, refused = problem(target, data)
+        took = time.process_time() - begin
+        shared.started.value = 0.0
+        shared.refused.value += refused
+        shared.slowest.value = max(shared.slowest.value, took)
+        growth = _greatest_memory() - start
+        shared.growth.value = growth
+        if wrong is None and took > limits.seconds:
+            wrong = f"took {took:.1f} seconds, more than {limits.seconds:g}"
+        if wrong is None and growth > limits.memory:
+            wrong = f"the process grew by {growth >> 20} MB, more than {limits.memory >> 20}"
+        if wrong is not None:
+            sending.send(Failure(number, data, wrong))
+            if growth > limits.memory:
+                return  # the next cases get a process that has not grown
+        number += 1
+
+
+def _greatest_memory() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+
+
+def _addresses() -> int:
+    with open("/proc/self/statm", encoding="ascii") as stream:  # noqa: PTH123
+        return int(stream.read().split()[0]) * resource.getpagesize()
