@@ -21,7 +21,7 @@ from torch import Tensor
 from trdec.model.fast.kernels import Kernels, RightMatrix
 from trdec.model.fast.source_table import Readers, SourceTable
 
-FEW = 96
+FEW = 256
 """Up to this many rows, the product in C is faster than torch's."""
 
 _INTERFACE = 1

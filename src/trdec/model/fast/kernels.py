@@ -31,11 +31,6 @@ def padded_stride(matrix: Tensor) -> Tensor:
     return matrix.new_empty(height, stride)[:, :width].copy_(matrix)
 
 
-def transposed(weight: Tensor) -> Tensor:
-    """A weight X K as the matrix K X that rows R K are multiplied by, laid out to be fast for few rows."""
-    return padded_stride(weight.t().contiguous())  # two copies are faster than one that transposes and pads
-
-
 def sum_by_row(rows: Tensor, values: Tensor, num_rows: int) -> Tensor:
     """num_rows X: for each row, the sum of the values M X that belong to it."""
     return values.new_zeros(num_rows, values.shape[1]).index_add_(0, rows, values)
@@ -45,7 +40,7 @@ class RightMatrix:
     """A matrix K X that rows are multiplied by, laid out to be fast for few of them."""
 
     def __init__(self, matrix: Tensor) -> None:
-        self.shape = matrix.shape
+        self.shape, self.dtype = matrix.shape, matrix.dtype
         self._given = matrix
 
     @cached_property
@@ -55,6 +50,9 @@ class RightMatrix:
     def times(self, rows: Tensor, out: Tensor | None = None) -> Tensor:
         """The product n X of rows n K with the matrix."""
         return torch.mm(rows, self._laid_out, out=out)
+
+    def __rmatmul__(self, rows: Tensor) -> Tensor:
+        return self.times(rows)
 
     def add_product(self, out: Tensor, rows: Tensor) -> None:
         """Add to out n X the product of rows n K with the matrix."""

@@ -17,7 +17,7 @@ from torch.nn import functional
 from trdec.data.batch import SourceBatch
 from trdec.model.fast.attention import KeyComparison, comparison_of, parameters_of
 from trdec.model.fast.compiled import kernels_for
-from trdec.model.fast.kernels import RightMatrix, transposed
+from trdec.model.fast.kernels import RightMatrix
 from trdec.model.fast.network import FastNetwork, FastRNN
 from trdec.model.fast.source_table import Readers, SourceTable
 from trdec.model.interfaces import Encoder, Encoding
@@ -232,14 +232,15 @@ class FastSearch:
             self._network = network
             self._encoder = encoder
             self._softmax = softmax
-            self._columns = [transposed(columns.t()) for columns in softmax.columns(output_matrix)]  # F a each
+            kernels = kernels_for(output_matrix)
+            self._columns = [kernels.matrix(columns.clone()) for columns in softmax.columns(output_matrix)]  # F a each
             contexts = network.readout_contexts()  # F C for each V and RNN
             self._rnns = [
                 SearchRNN(rnn, network.embedding.detach(), state_weights, [of_rnns[number] for of_rnns in contexts])
                 for number, (rnn, state_weights) in enumerate(zip(network.rnns, network.state_weights(), strict=True))
             ]
             # What multiplies the states in each V of the readout, KH F.
-            self._readout = [transposed(torch.cat(weights, dim=1)) for weights in network.readout_states()]
+            self._readout = [kernels.matrix(torch.cat(weights, dim=1).t()) for weights in network.readout_states()]
 
     def encode(self, source: SourceBatch) -> FastMemory:
         """The memory of the sources that all steps share."""
@@ -348,13 +349,14 @@ class FastSearch:
         if not self._readout:
             return torch.tanh(states)
         if len(self._readout) == 1:
-            return torch.tanh(torch.addmm(context, states, self._readout[0]))
+            return (states @ self._readout[0]).add_(context).tanh_()
         size = self._readout[0].shape[1]
         features = states.new_empty(len(states), size)  # R F
         for rows, weight, projected in zip(
             due, self._readout, context.split_with_sizes([size] * len(due), dim=1), strict=True
         ):
             if len(rows):
-                found = torch.addmm(projected.index_select(0, rows), states.index_select(0, rows), weight)  # n F
+                found = projected.index_select(0, rows)  # n F
+                weight.add_product(found, states.index_select(0, rows))
                 features.index_copy_(0, rows, found.tanh_())
         return features
