@@ -62,8 +62,8 @@ class RightMatrix:
 class Int8Matrix(RightMatrix):
     """A matrix K X in int8, each column with its own scale, that rows of numbers in [-1, 1] are multiplied by.
 
-    Every input of a decoder's products is a tanh, or a sigmoid times one, so that the scale of rows can be fixed, 1 / 127:
-    a row's product does not depend on the other rows.
+    Every input of a decoder's products is a tanh, or a sigmoid times one. So the scale of rows is fixed, 1 / 127, and a
+    row's product does not depend on the other rows.
     """
 
     @cached_property
