@@ -163,10 +163,9 @@ class Side:
         """The pieces of the words, in one list."""
         return [piece for word in words for piece in self.subwords.split(word)]
 
-    def round_trip(self, text: str) -> str:
-        """The text after it was split into words and pieces and put together again."""
-        pieces = "".join(self.pieces(self.split(text)))
-        return self.join(self.tokeniser.words_of(pieces))
+    def text_of(self, pieces: Sequence[str]) -> str:
+        """The line that the pieces spell."""
+        return self.join(self.tokeniser.words_of("".join(pieces)))
 
     def __reduce__(self) -> tuple[Callable[..., Side], tuple[bytes, Tokeniser]]:
         return _from_model, (self.subwords.model, self.tokeniser)

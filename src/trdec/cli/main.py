@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import platform
 import shlex
 import sys
 import tempfile
@@ -52,19 +53,30 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"trdec {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _options(
-    version: bool = typer.Option(
-        False, "--version", help="Show the version and exit.", callback=_version, is_eager=True
-    ),
+    context: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Show the version and exit."),
+    verbose: bool = typer.Option(False, "--verbose", help="With --version: show what computes, too."),
 ) -> None:
     """Translation models that generate a tree together with the translation."""
+    if version:
+        typer.echo(f"trdec {__version__}")
+        if verbose:
+            _show_what_computes()
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        context.fail("Missing command.")
+
+
+def _show_what_computes() -> None:
+    import torch
+
+    from trdec.model.fast.compiled import kernels_for
+
+    typer.echo(f"Python {platform.python_version()}")
+    typer.echo(f"torch {torch.__version__}, {torch.get_num_threads()} threads")
+    typer.echo(f"kernels in {kernels_for(torch.empty(0)).name}")
 
 
 def _add_verbs() -> None:

@@ -338,7 +338,7 @@ def _unpack_zip(archive: Path, folder: Path) -> None:
 
 def _inside(archive: Path, folder: Path, name: str) -> Path:
     """Where in the folder a member goes; DownloadError if it would be outside."""
-    if "\0" in name:
+    if not name or "\0" in name:
         raise DownloadError(
             f"{archive.name}: the archive holds a file called {excerpt(name)}, and no file can be called so. "
             "Do not use this archive, and tell its publisher."

@@ -15,8 +15,8 @@ from trdec.data.corpus import Corpus, RawPair, Reader
 from trdec.data.report import LeftOut, SplitReport
 from trdec.detection import SCRIPT_OF_LANGUAGE, looks_raw, looks_swapped, main_script, script_shares
 from trdec.errors import EncodingError, FileError, TextFormatError
-from trdec.files import count_lines
-from trdec.text import Side
+from trdec.files import count_lines, split_words
+from trdec.text import UNKNOWN, Side
 from trdec.tokenisers import normalise, primary
 from trdec.trees import brackets
 from trdec.trees.transforms import segment
@@ -166,22 +166,31 @@ def _sample(corpus: Corpus) -> Iterator[RawPair]:
 
 
 def _statistics(side: Side, lines: Sequence[str]) -> SideStatistics:
-    lengths = [len(words) for words in map(side.split, lines)]
-    pieces = [len(side.pieces(side.split(line))) for line in lines]
-    back = [(line, side.round_trip(line)) for line in lines]
-    expected = normalise if side.tokeniser.marks_spaces else str.strip
+    known = frozenset(side.subwords.pieces)
+    words = [side.split(line) for line in lines]
+    pieces = [side.pieces(each) for each in words]
+    back = [
+        (line, side.text_of([piece if piece in known else UNKNOWN for piece in each]))
+        for line, each in zip(lines, pieces, strict=True)
+    ]
+    expected = normalise if side.tokeniser.marks_spaces else _single_spaces
     changed = [[line, after] for line, after in back if after != expected(line)]
+    lengths = [len(each) for each in pieces]
     return SideStatistics(
         tokeniser=side.tokeniser.name,
         scripts={script: share for script, share in islice(script_shares(lines).items(), 3) if share >= 0.005},
-        words=fmean(lengths or [0]),
-        pieces=fmean(pieces or [0]),
-        longest=max(pieces, default=0),
+        words=fmean(map(len, words)) if words else 0.0,
+        pieces=fmean(lengths or [0]),
+        longest=max(lengths, default=0),
         lines=len(lines),
         changed=len(changed),
         normalised=sum(expected(line) == after != line for line, after in back),
         first_changed=changed[:2],
     )
+
+
+def _single_spaces(line: str) -> str:
+    return " ".join(split_words(line))
 
 
 def _examples(reader: Reader, codec: Codec, pairs: Sequence[RawPair]) -> Iterator[ShownPair]:

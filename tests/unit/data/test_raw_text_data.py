@@ -107,7 +107,18 @@ def test_a_given_model_is_used_for_words_that_carry_their_spaces(raw: CorpusConf
     Subwords.train(lines, "bpe", 90).save(tmp_path / "given.model")
     given = SubwordConfiguration(model=tmp_path / "given.model")
     made = prepare(raw_configuration(raw, target_subwords=given), SYSTEMS["seq2seq"], tmp_path / "model")
-    assert all(made.codec.target_side.round_trip(line) == line for line in lines)
+    side = made.codec.target_side
+    assert all(side.text_of(side.pieces(side.split(line))) == line for line in lines)
+    assert made.report.inspection is not None
+    assert made.report.inspection.target.changed == 0
+
+
+def test_characters_that_a_given_model_lacks_count_as_lost(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    Subwords.train(ENGLISH, "bpe", 45).save(tmp_path / "given.model")
+    given = SubwordConfiguration(model=tmp_path / "given.model")
+    lines = [f"{line} 猫" if number % 3 == 0 else line for number, line in enumerate(ENGLISH)]
+    found, _ = inspected(tmp_path, ENGLISH, lines, caplog, source_subwords=SMALL, target_subwords=given)
+    assert (found.source.changed, found.target.changed) == (0, 12)
 
 
 def test_words_without_a_space_between_them_are_resplit_one_by_one(raw: CorpusConfiguration, tmp_path: Path) -> None:

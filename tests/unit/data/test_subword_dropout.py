@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable
+from itertools import accumulate
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from trdec.data.store import Example
 from trdec.data.subword_dropout import PieceSampler, SubwordDropout
 from trdec.systems import SYSTEMS
 from trdec.text import SubwordKind, Subwords
-from trdec.tokenisers import WORD_START
+from trdec.tokenisers import WORD_START, UnicodeTokeniser
 
 Prepare = Callable[[str], Preparation]
 
@@ -57,6 +59,19 @@ def test_a_word_with_an_unknown_piece_stays_as_it_is(subwords: Subwords) -> None
     sampler = PieceSampler(subwords, 0.9)
     pieces = [WORD_START, "<unk>", "able"]
     assert list(sampler.resplit(pieces, lambda: 0.0)) == pieces
+
+
+def test_pieces_do_not_cross_the_words_of_raw_text() -> None:
+    tokeniser = UnicodeTokeniser("en")
+    lines = [tokeniser.split(line) for line in ("It is 3:30.", "Is it 3:30?", "It is it.")]
+    counts = Counter(word for words in lines for word in words)
+    sampler = PieceSampler(Subwords.train_on_words(counts, "bpe", 22), 0.3, tokeniser.words_of)
+    for words in lines:
+        for draw in range(20):
+            pieces = list(sampler.resplit(words, random.Random(draw).random))
+            assert "".join(pieces) == "".join(words)
+            ends = set(accumulate(map(len, pieces)))
+            assert ends >= set(accumulate(map(len, words)))
 
 
 def same(one: Example, other: Example) -> bool:

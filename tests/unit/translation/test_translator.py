@@ -16,6 +16,7 @@ import trdec.translation.translator
 from support.model_directory import trained
 from trdec.data.manifest import write_manifest
 from trdec.errors import ModelError, TextFormatError, UsageError
+from trdec.model.interfaces import SearchPrecision
 from trdec.model.weights import read_tensors, write_model_weights
 from trdec.search.beam import BeamSettings
 from trdec.search.limits import LengthLimits
@@ -46,9 +47,11 @@ def test_the_examples_in_the_documentation_run(directory: Path) -> None:
     assert not failures
 
 
+@pytest.mark.parametrize("precision", ["float32", "int8"])
 def test_translations_come_in_the_order_of_the_lines_whatever_the_batch(
-    translator: Translator, lines: list[str]
+    directory: Path, precision: SearchPrecision, lines: list[str]
 ) -> None:
+    translator = Translator.load(directory, precision=precision)
     mixed = ["", *lines, "   ", *lines[:3]]
     alone = [translator.translate([line])[0] for line in mixed]
     for size in (1, 2, 5, 100):
@@ -58,6 +61,14 @@ def test_translations_come_in_the_order_of_the_lines_whatever_the_batch(
         assert [t.score for t in together] == pytest.approx([t.score for t in alone], abs=1e-4)
     assert alone[0].text == alone[13].text == ""
     assert alone[0].brackets == "(())"
+
+
+def test_int8_translates_nearly_the_same(translator: Translator, directory: Path, lines: list[str]) -> None:
+    exact = translator.translate(lines)
+    rounded = Translator.load(directory, precision="int8").translate(lines)
+    assert sum(one.text == other.text for one, other in zip(exact, rounded, strict=True)) >= len(lines) - 2
+    assert [one.score for one in exact] != [other.score for other in rounded]
+    assert [one.score for one in exact] == pytest.approx([other.score for other in rounded], abs=0.1)
 
 
 def test_a_translation_is_the_words_of_its_tree_and_its_score_the_sum_of_its_actions(
