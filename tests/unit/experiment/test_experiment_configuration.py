@@ -181,6 +181,8 @@ def test_an_unknown_scale_is_named_with_those_there_are(file: Path) -> None:
         ("seed=[1]", r"'seed=\[1\]': the configuration has no key 'seed'\. Did you mean 'seeds'\?"),
         ("systems=[trdec-dip]", r"expected a system, one of seq2seq.*'trdec-dip'\. Did you mean 'trdec-dep'\?"),
         ("systems=[lin, lin]", r"systems: the system lin is given twice\."),
+        ("scales={a/b: {seeds: [1]}}", r"scales: .*expected letters, digits.*found 'a/b'\."),
+        ("decoding.length_power=.inf", r"decoding\.length_power: expected a finite number"),
         ("seeds=[1, 2, 1]", r"seeds: the seed 1 is given twice\."),
         ("systems=[{name: lin, like: seq2seq}]", r"expected a new name, found 'lin'"),
         ("systems=[{name: a/b, like: lin}]", r"expected letters, digits.*found 'a/b'\."),
