@@ -15,7 +15,6 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
-from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
 
@@ -235,11 +234,15 @@ def _work(
 
 
 def _greatest_memory() -> int:
-    # Not ru_maxrss, which begins at the greatest memory of the process that started this one.
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    return int(status.partition("VmHWM:")[2].split()[0]) << 10
+    # Not getrusage: its maximum includes that of the process that started this one.
+    return _status(b"VmHWM")
 
 
 def _addresses() -> int:
-    with open("/proc/self/statm", encoding="ascii") as stream:  # noqa: PTH123
-        return int(stream.read().split()[0]) * resource.getpagesize()
+    return _status(b"VmSize")
+
+
+def _status(name: bytes) -> int:
+    """A figure that Linux has of this process, in bytes."""
+    with open("/proc/self/status", "rb", buffering=0) as stream:  # noqa: PTH123
+        return int(stream.read(4096).partition(name + b":")[2].split(None, 1)[0]) << 10
