@@ -158,7 +158,9 @@ class ExperimentConfiguration(_Configuration):
     changes: Changes = Field(
         default={}, description="Keys of the recipe to change for all runs, with dots: training.max_updates."
     )
-    test: TestConfiguration | None = Field(default=None, description="What is scored in the end; without it, the recipe's dev.")
+    test: TestConfiguration | None = Field(
+        default=None, description="What is scored in the end; without it, the recipe's dev."
+    )
     decoding: DecodingConfiguration = Field(default=DecodingConfiguration(), description="How systems translate.")
     samples: int = Field(default=3, ge=0, description="Translations shown with their trees; 0 keeps all text out.")
     published: dict[str, float] = Field(default={}, description="Scores to show beside ours, by system.")
