@@ -194,6 +194,15 @@ def test_a_search_model_has_the_probabilities_of_the_definition(kind: dict[str, 
 
 
 @kinds
+def test_a_search_model_in_int8_has_nearly_the_probabilities_of_the_definition(kind: dict[str, object]) -> None:
+    model, batch = make_model(kind).eval(), random_batch(12)
+    expected, found = stepped_log_probs(model, batch).exp(), stepped_log_probs(model.for_search("int8"), batch).exp()
+    assert not torch.equal(found, expected)
+    torch.testing.assert_close(found, expected, rtol=0, atol=0.02)
+    assert torch.equal(found == 0, expected == 0)
+
+
+@kinds
 def test_a_search_model_has_the_decoder_of_when_it_was_made(kind: dict[str, object]) -> None:
     model, batch = make_model(kind).eval(), random_batch(13)
     searching = model.for_search()

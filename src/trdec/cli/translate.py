@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -45,6 +46,13 @@ class OutputFormat(StrEnum):
 
     text = "text"
     json = "json"
+
+
+class Precision(StrEnum):
+    """What search multiplies."""
+
+    float32 = "float32"
+    int8 = "int8"
 
 
 class LengthUnit(StrEnum):
@@ -89,6 +97,9 @@ def translate_command(
         int | None, typer.Option("--batch", min=1, help="Sentences translated together; affects only speed and memory.")
     ] = None,
     threads: ThreadsOption = 1,
+    precision: Annotated[
+        Precision, typer.Option("--precision", help="int8 rounds the weights to eight bits, which is faster.")
+    ] = Precision.float32,
     length_power: Annotated[
         float, typer.Option("--length-power", min=0.0, help="Divide log-probabilities by length to this power.")
     ] = 1.0,
@@ -152,7 +163,7 @@ def translate_command(
     from trdec.translation.demands import Demands
     from trdec.translation.translator import Translator
 
-    torch.set_num_threads(threads)
+    torch.set_num_threads(min(threads, os.cpu_count() or 1))
     normalisation = Normalisation(length_power, length_unit.value)
     limits = LengthLimits(min_ratio, max_ratio, max_extra)
     settings: BeamSettings | SamplingSettings
@@ -161,7 +172,7 @@ def translate_command(
     else:
         settings = BeamSettings(max(beam_size, n_best), n_best, normalisation, limits)
     demands = Demands(_lines(prefix), _trees(skeleton), words, word_ratio)
-    translator = Translator.load(model, *(also or ()), allow=allow or ())
+    translator = Translator.load(model, *(also or ()), allow=allow or (), precision=precision.value)
     typed = str(source) == STANDARD and sys.stdin.isatty()  # someone who types is waiting for each translation
     lines = _begun(line.text for line in read_lines(source))
     remarks: Counter[str] = Counter()

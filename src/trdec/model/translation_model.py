@@ -12,12 +12,21 @@ from torch import Tensor, nn
 
 from trdec.configuration.sections import ModelConfiguration
 from trdec.data.batch import Batch, Inventory, SourceBatch
-from trdec.errors import ConfigError, UsageError
+from trdec.errors import UsageError
 from trdec.extensions import load_extension
 from trdec.model.dropout import NO_DROPOUT
 from trdec.model.encoder import LSTMEncoder
 from trdec.model.fast.form import fast_form
-from trdec.model.interfaces import AnyDecoder, DecoderPass, DecoderState, Encoder, Memory, SearchModel, step_through
+from trdec.model.interfaces import (
+    AnyDecoder,
+    DecoderPass,
+    DecoderState,
+    Encoder,
+    Memory,
+    SearchModel,
+    SearchPrecision,
+    step_through,
+)
 from trdec.model.sequence_decoder import SequenceDecoder
 from trdec.model.softmax import ActionSoftmax
 from trdec.model.tree_decoder import TreeDecoder
@@ -125,10 +134,13 @@ class TranslationModel(nn.Module):
         found = self.run(batch)
         return {rnn: found.unpack(weights) for rnn, weights in found.attention.items()}
 
-    def for_search(self) -> SearchModel:
-        """A model that steps with the weights as they are now, without gradients."""
+    def for_search(self, precision: SearchPrecision = "float32") -> SearchModel:
+        """A model that steps with the weights as they are now, without gradients.
+
+        A decoder without a fast form steps as its definition says, in any case in full precision.
+        """
         fast = fast_form(self.decoder)
-        return self if fast is None else fast.for_search(self.encoder, self.softmax, self.output_matrix())
+        return self if fast is None else fast.for_search(self.encoder, self.softmax, self.output_matrix(), precision)
 
     def output_matrix(self) -> Tensor:
         """A F: the softmax's W."""
@@ -141,14 +153,8 @@ def weight_shapes(
     configuration: ModelConfiguration, inventory: Inventory, encoder: str, decoder: str
 ) -> dict[str, tuple[int, ...]]:
     """The shape of every weight of the network of these sizes, found without giving it any memory."""
-    try:
-        with torch.device("meta"):
-            model = TranslationModel(configuration, inventory, encoder, decoder)
-    except (RuntimeError, OverflowError, TypeError) as error:
-        raise ConfigError(
-            f"model.hidden_size {configuration.hidden_size}, model.embedding_size {configuration.embedding_size}: no "
-            f"network can be that large: {str(error).splitlines()[0]}"
-        ) from error
+    with torch.device("meta"):
+        model = TranslationModel(configuration, inventory, encoder, decoder)
     return {name: tuple(weight.shape) for name, weight in model.named_parameters()}
 
 

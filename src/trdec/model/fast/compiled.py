@@ -18,13 +18,13 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from trdec.model.fast.kernels import Kernels, RightMatrix
+from trdec.model.fast.kernels import Int8Matrix, Kernels, RightMatrix
 from trdec.model.fast.source_table import Readers, SourceTable
 
-FEW = 96
+FEW = 256
 """Up to this many rows, the product in C is faster than torch's."""
 
-_INTERFACE = 1
+_INTERFACE = 2
 """What `trdec_interface` of a library returns whose functions take the arguments given here."""
 
 PANEL = 16
@@ -61,6 +61,8 @@ class Library:
         self.lstm_gates_backward = function("lstm_gates_backward", "nnaaaaaa")
         self.pack = function("pack", "nnanna")
         self.product = function("product", "nnnanaanf")
+        self.pack_int8 = function("pack_int8", "nnannaa")
+        self.product_int8 = function("product_int8", "nnnaaaaanf")
         self.sums = function("sums", "nnaaaananf")
         self.dots = function("dots", "nnaaaananf")
         self.add_outer = function("add_outer", "nnaaaana")
@@ -127,6 +129,47 @@ class CompiledMatrix(RightMatrix):
         rows = _read(rows, n, height)
         address, stride = _fill_rows(out, n, width)
         self._library.product(n, height, width, rows.data_ptr(), height, self._panels.data_ptr(), address, stride, add)
+
+
+class CompiledInt8Matrix(Int8Matrix):
+    """A matrix K X in int8 that is multiplied in C."""
+
+    def __init__(self, library: Library, matrix: Tensor) -> None:
+        super().__init__(matrix)
+        self._library = library
+        self._height, self._width = matrix.shape
+        self._even = self._height + self._height % 2
+        self._panels = torch.zeros(-(-self._width // PANEL), self._even, PANEL, dtype=torch.int8)
+        self._scales = matrix.new_empty(self._width)
+        library.pack_int8(
+            *matrix.shape, matrix.data_ptr(), *matrix.stride(), self._panels.data_ptr(), self._scales.data_ptr()
+        )
+
+    def times(self, rows: Tensor, out: Tensor | None = None) -> Tensor:
+        out = rows.new_empty(rows.shape[0], self._width) if out is None else out
+        self._product(rows, out, add=False)
+        return out
+
+    def add_product(self, out: Tensor, rows: Tensor) -> None:
+        self._product(rows, out, add=True)
+
+    def _product(self, rows: Tensor, out: Tensor, add: bool) -> None:
+        n = rows.shape[0]
+        rows = _read(rows, n, self._height)
+        address, stride = _fill_rows(out, n, self._width)
+        scratch = torch.empty(n, self._even, dtype=torch.int16)
+        self._library.product_int8(
+            n,
+            self._height,
+            self._width,
+            rows.data_ptr(),
+            self._panels.data_ptr(),
+            self._scales.data_ptr(),
+            scratch.data_ptr(),
+            address,
+            stride,
+            add,
+        )
 
 
 class CompiledTable(SourceTable):
@@ -245,6 +288,9 @@ class CompiledKernels(Kernels):
 
     def matrix(self, matrix: Tensor) -> CompiledMatrix:
         return CompiledMatrix(self.library, matrix)
+
+    def int8_matrix(self, matrix: Tensor) -> CompiledInt8Matrix:
+        return CompiledInt8Matrix(self.library, matrix)
 
     def table(self, packed: Tensor, lengths: list[int]) -> CompiledTable:
         return CompiledTable(self.library, packed, lengths)

@@ -9,8 +9,12 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
 
-#if defined(__AVX512F__)
+#if defined(W) /* a test may choose */
+#elif defined(__AVX512F__)
 #define W 16
 #elif defined(__AVX__)
 #define W 8
@@ -100,7 +104,7 @@ INLINE vec hyperbolic_tangent(vec x)
 }
 
 /* Changes with the arguments of any function: a library that is older than compiled.py is not used. */
-int32_t trdec_interface(void) { return 1; }
+int32_t trdec_interface(void) { return 2; }
 
 /* The functions alone, so that their errors can be measured. */
 void trdec_exponential(int64_t n, const float *x, float *out)
@@ -172,7 +176,8 @@ void trdec_lstm_gates_backward(int64_t n, int64_t size, const float *gates, cons
 
 #define PANEL 16 /* columns that are stored together: a cache line */
 #define V (PANEL / W)
-#define ROWS 6 /* rows that are multiplied together: 12 sums, for 16 registers */
+#define ROWS 6 /* rows that are multiplied together */
+#define PANELS(R) (12 / ((R)*V) > 4 ? 4 : 12 / ((R)*V) > 1 ? 12 / ((R)*V) : 1) /* with so many: 12 sums at a time */
 
 /* Add to c, or put there, R rows of a times P panels of b: row k of a panel begins at b + k * ldb. */
 INLINE void tile(const int R, const int P, int64_t K, const float *a, int64_t lda, const float *b, int64_t ldb,
@@ -210,10 +215,10 @@ static void narrow(int64_t n, int64_t K, int64_t X, const float *a, int64_t lda,
         }
 }
 
-#define TILES(R, P)                                                                                                   \
+#define TILES(R)                                                                                                      \
     case R:                                                                                                           \
-        for (; x + P * PANEL <= X; x += P * PANEL)                                                                    \
-            tile(R, P, K, a, lda, b + x / PANEL * panel_stride, ldb, panel_stride, c + x, ldc, add);                   \
+        for (; x + PANELS(R) * PANEL <= X; x += PANELS(R) * PANEL)                                                    \
+            tile(R, PANELS(R), K, a, lda, b + x / PANEL * panel_stride, ldb, panel_stride, c + x, ldc, add);                   \
         for (; x + PANEL <= X; x += PANEL)                                                                            \
             tile(R, 1, K, a, lda, b + x / PANEL * panel_stride, ldb, panel_stride, c + x, ldc, add);                   \
         break;
@@ -224,12 +229,12 @@ static void block(int64_t R, int64_t K, int64_t X, const float *a, int64_t lda, 
 {
     int64_t x = 0;
     switch (R) {
-        TILES(1, 4)
-        TILES(2, 3)
-        TILES(3, 2)
-        TILES(4, 1)
-        TILES(5, 1)
-        TILES(6, 1)
+        TILES(1)
+        TILES(2)
+        TILES(3)
+        TILES(4)
+        TILES(5)
+        TILES(6)
     }
     if (x < X)
         narrow(R, K, X - x, a, lda, b + x / PANEL * panel_stride, ldb, c + x, ldc, add);
@@ -258,6 +263,104 @@ void trdec_product(int64_t n, int64_t K, int64_t X, const float *rows, int64_t r
                   out + first * out_stride + x, out_stride, add);
         }
     }
+}
+
+/* Products in int8: rows of numbers in [-1, 1] as 127ths, columns each with its own scale ---------------------------- */
+
+typedef int16_t pairs_vec __attribute__((vector_size(4 * W)));
+typedef int8_t bytes_vec __attribute__((vector_size(2 * W), aligned(1), may_alias));
+
+/* The sums of W pairs of products: pair w of the weights with the same pair of a row. */
+INLINE ivec multiply_pairs(pairs_vec weights, int32_t pair)
+{
+#if defined(__AVX512BW__) && W == 16
+    return (ivec)_mm512_madd_epi16((__m512i)weights, _mm512_set1_epi32(pair));
+#elif defined(__AVX2__) && W == 8
+    return (ivec)_mm256_madd_epi16((__m256i)weights, _mm256_set1_epi32(pair));
+#elif defined(__SSE2__) && W == 4
+    return (ivec)_mm_madd_epi16((__m128i)weights, _mm_set1_epi32(pair));
+#else
+    int16_t both[2];
+    ivec sum;
+    memcpy(both, &pair, sizeof pair);
+    for (int w = 0; w < W; w++)
+        sum[w] = weights[2 * w] * both[0] + weights[2 * w + 1] * both[1];
+    return sum;
+#endif
+}
+
+/* Lay out a matrix K X as panels: for each pair of rows, both numbers of PANEL columns. Scales are those of products. */
+void trdec_pack_int8(int64_t K, int64_t X, const float *matrix, int64_t stride_k, int64_t stride_x, int8_t *panels,
+                     float *scales)
+{
+    for (int64_t x = 0; x < X; x++) {
+        const float *column = matrix + x * stride_x;
+        int8_t *to = panels + x / PANEL * PANEL * (K + K % 2) + x % PANEL * 2;
+        float largest = 0;
+        for (int64_t k = 0; k < K; k++)
+            largest = fmaxf(largest, fabsf(column[k * stride_k]));
+        for (int64_t k = 0; k < K; k++)
+            to[k / 2 * 2 * PANEL + k % 2] = largest > 0 ? (int8_t)lrintf(column[k * stride_k] / largest * 127) : 0;
+        scales[x] = largest / (127 * 127);
+    }
+}
+
+INLINE void tile_int8(const int R, int64_t pairs, int64_t columns, const int16_t *rows, const int8_t *panel,
+                      const float *scales, float *out, int64_t out_stride, int add)
+{
+    ivec sum[ROWS][V];
+    UNROLL for (int r = 0; r < R; r++)
+        UNROLL for (int v = 0; v < V; v++) sum[r][v] = (ivec){0};
+    for (int64_t k = 0; k < pairs; k++) {
+        pairs_vec weights[V];
+        UNROLL for (int v = 0; v < V; v++)
+            weights[v] = __builtin_convertvector(*(const bytes_vec *)(panel + k * 2 * PANEL + v * 2 * W), pairs_vec);
+        UNROLL for (int r = 0; r < R; r++) {
+            int32_t pair;
+            memcpy(&pair, rows + 2 * (r * pairs + k), sizeof pair);
+            UNROLL for (int v = 0; v < V; v++) sum[r][v] += multiply_pairs(weights[v], pair);
+        }
+    }
+    UNROLL for (int r = 0; r < R; r++)
+        UNROLL for (int v = 0; v < V; v++) {
+            int64_t left = columns - v * W;
+            if (left > 0) {
+                float *to = out + r * out_stride + v * W;
+                vec product = __builtin_convertvector(sum[r][v], vec) * load_part(scales + v * W, left);
+                store_part(to, add ? load_part(to, left) + product : product, left);
+            }
+        }
+}
+
+/* Rows n K times panels K X, put into n X or added to it; `scratch` has room for n times K, made even, int16_t. */
+void trdec_product_int8(int64_t n, int64_t K, int64_t X, const float *rows, const int8_t *panels, const float *scales,
+                        int16_t *scratch, float *out, int64_t out_stride, int32_t add)
+{
+    int64_t pairs = (K + 1) / 2, blocks = (n + ROWS - 1) / ROWS;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0; k < 2 * pairs; k++) {
+            float x = k < K ? rows[i * K + k] * 127 : 0;
+            scratch[i * 2 * pairs + k] = (int16_t)rintf(x > 127 ? 127 : x < -127 ? -127 : x);
+        }
+    for (int64_t x = 0; x < X; x += PANEL)
+        for (int64_t b = 0; b < blocks; b++) {
+            int64_t first = b * n / blocks, last = (b + 1) * n / blocks;
+            const int16_t *from = scratch + first * 2 * pairs;
+            const int8_t *panel = panels + x * 2 * pairs;
+            float *to = out + first * out_stride + x;
+#define TILE_INT8(R)                                                                                                  \
+    case R:                                                                                                           \
+        tile_int8(R, pairs, X - x, from, panel, scales + x, to, out_stride, add);                                     \
+        break;
+            switch (last - first) {
+                TILE_INT8(1)
+                TILE_INT8(2)
+                TILE_INT8(3)
+                TILE_INT8(4)
+                TILE_INT8(5)
+                TILE_INT8(6)
+            }
+        }
 }
 
 /* Vectors at source places: row i reads those of the sentence numbers[i], from offsets[s] to offsets[s + 1] ---------- */

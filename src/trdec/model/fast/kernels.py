@@ -31,11 +31,6 @@ def padded_stride(matrix: Tensor) -> Tensor:
     return matrix.new_empty(height, stride)[:, :width].copy_(matrix)
 
 
-def transposed(weight: Tensor) -> Tensor:
-    """A weight X K as the matrix K X that rows R K are multiplied by, laid out to be fast for few rows."""
-    return padded_stride(weight.t().contiguous())  # two copies are faster than one that transposes and pads
-
-
 def sum_by_row(rows: Tensor, values: Tensor, num_rows: int) -> Tensor:
     """num_rows X: for each row, the sum of the values M X that belong to it."""
     return values.new_zeros(num_rows, values.shape[1]).index_add_(0, rows, values)
@@ -45,7 +40,7 @@ class RightMatrix:
     """A matrix K X that rows are multiplied by, laid out to be fast for few of them."""
 
     def __init__(self, matrix: Tensor) -> None:
-        self.shape = matrix.shape
+        self.shape, self.dtype = matrix.shape, matrix.dtype
         self._given = matrix
 
     @cached_property
@@ -56,9 +51,41 @@ class RightMatrix:
         """The product n X of rows n K with the matrix."""
         return torch.mm(rows, self._laid_out, out=out)
 
+    def __rmatmul__(self, rows: Tensor) -> Tensor:
+        return self.times(rows)
+
     def add_product(self, out: Tensor, rows: Tensor) -> None:
         """Add to out n X the product of rows n K with the matrix."""
         out.addmm_(rows, self._laid_out)
+
+
+class Int8Matrix(RightMatrix):
+    """A matrix K X in int8, each column with its own scale, that rows of numbers in [-1, 1] are multiplied by.
+
+    Every input of a decoder's products is a tanh, or a sigmoid times one. So the scale of rows is fixed, 1 / 127, and a
+    row's product does not depend on the other rows.
+    """
+
+    @cached_property
+    def _laid_out(self) -> Tensor:
+        """The matrix as it is rounded, up to a factor for each column: whole numbers."""
+        return padded_stride((self._given / self._largest * 127).round_())
+
+    @cached_property
+    def _largest(self) -> Tensor:
+        """X: the largest magnitude in each column."""
+        return self._given.abs().amax(dim=0).clamp_(min=torch.finfo(self.dtype).tiny)
+
+    def times(self, rows: Tensor, out: Tensor | None = None) -> Tensor:
+        # Whole numbers of these sizes are multiplied and added without rounding, or nearly.
+        return torch.mm(_in_127ths(rows), self._laid_out, out=out).mul_(self._largest / 127**2)
+
+    def add_product(self, out: Tensor, rows: Tensor) -> None:
+        out += self.times(rows)
+
+
+def _in_127ths(rows: Tensor) -> Tensor:
+    return (127 * rows).clamp_(-127, 127).round_()
 
 
 class Kernels:
@@ -69,6 +96,10 @@ class Kernels:
     def matrix(self, matrix: Tensor) -> RightMatrix:
         """A matrix K X that rows are multiplied by; it must not change as long as it is used."""
         return RightMatrix(matrix)
+
+    def int8_matrix(self, matrix: Tensor) -> Int8Matrix:
+        """The same, rounded to int8; the rows must be in [-1, 1]."""
+        return Int8Matrix(matrix)
 
     def table(self, packed: Tensor, lengths: list[int]) -> SourceTable:
         """Vectors sum(S) X at the places of sentences of these lengths."""

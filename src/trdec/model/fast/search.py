@@ -8,6 +8,7 @@ rows that write. All hypotheses of a sentence attend to it together, and none to
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
@@ -17,10 +18,10 @@ from torch.nn import functional
 from trdec.data.batch import SourceBatch
 from trdec.model.fast.attention import KeyComparison, comparison_of, parameters_of
 from trdec.model.fast.compiled import kernels_for
-from trdec.model.fast.kernels import RightMatrix, transposed
+from trdec.model.fast.kernels import RightMatrix
 from trdec.model.fast.network import FastNetwork, FastRNN
 from trdec.model.fast.source_table import Readers, SourceTable
-from trdec.model.interfaces import Encoder, Encoding
+from trdec.model.interfaces import Encoder, Encoding, SearchPrecision
 from trdec.model.softmax import ActionSoftmax
 
 
@@ -85,16 +86,23 @@ class RNNRows:
 class SearchRNN:
     """The weights of an attentional LSTM, laid out for steps of many rows without gradients."""
 
-    def __init__(self, rnn: FastRNN, embedding: Tensor, state_weights: list[Tensor], readout: list[Tensor]) -> None:
+    def __init__(
+        self,
+        rnn: FastRNN,
+        embedding: Tensor,
+        state_weights: list[Tensor],
+        readout: list[Tensor],
+        matrix: Callable[[Tensor], RightMatrix],
+    ) -> None:
         parts = rnn.cell.input_weights
         self.size = rnn.cell.hidden_size
         self._attention = rnn.attention
         self._actions = functional.linear(embedding, parts["action"], rnn.cell.bias)  # A+1 4H
-        self._kernels = kernels = kernels_for(embedding)
-        self._states = kernels.matrix(torch.cat(state_weights, dim=1).t())  # K 4H   what multiplies the previous states
+        self._kernels = kernels_for(embedding)
+        self._states = matrix(torch.cat(state_weights, dim=1).t())  # K 4H   what multiplies the previous states
         # What multiplies the context: in the gates, 4H C, and in each V of the readout, F C.
         self._contexts = torch.cat([parts["context"], *readout])
-        self.parents = kernels.matrix(parts["parent"].t().clone()) if "parent" in parts else None  # H 4H
+        self.parents = matrix(parts["parent"].t().clone()) if "parent" in parts else None  # H 4H
 
     def source(self, encoding: Encoding) -> RowSource:
         """The source as this RNN attends to it."""
@@ -226,20 +234,31 @@ class FastTreeState(FastState):
 class FastSearch:
     """A search model with the weights that the network had at construction, without gradients or dropout."""
 
-    def __init__(self, network: FastNetwork, encoder: Encoder, softmax: ActionSoftmax, output_matrix: Tensor) -> None:
+    def __init__(
+        self,
+        network: FastNetwork,
+        encoder: Encoder,
+        softmax: ActionSoftmax,
+        output_matrix: Tensor,
+        precision: SearchPrecision,
+    ) -> None:
         with torch.no_grad():
             self.num_actions = len(output_matrix)
             self._network = network
             self._encoder = encoder
             self._softmax = softmax
-            self._columns = [transposed(columns.t()) for columns in softmax.columns(output_matrix)]  # F a each
+            kernels = kernels_for(output_matrix)
+            matrix = kernels.int8_matrix if precision == "int8" else kernels.matrix
+            self._columns = [matrix(columns.clone()) for columns in softmax.columns(output_matrix)]  # F a each
             contexts = network.readout_contexts()  # F C for each V and RNN
             self._rnns = [
-                SearchRNN(rnn, network.embedding.detach(), state_weights, [of_rnns[number] for of_rnns in contexts])
+                SearchRNN(
+                    rnn, network.embedding.detach(), state_weights, [of_rnns[number] for of_rnns in contexts], matrix
+                )
                 for number, (rnn, state_weights) in enumerate(zip(network.rnns, network.state_weights(), strict=True))
             ]
             # What multiplies the states in each V of the readout, KH F.
-            self._readout = [transposed(torch.cat(weights, dim=1)) for weights in network.readout_states()]
+            self._readout = [matrix(torch.cat(weights, dim=1).t()) for weights in network.readout_states()]
 
     def encode(self, source: SourceBatch) -> FastMemory:
         """The memory of the sources that all steps share."""
@@ -348,13 +367,14 @@ class FastSearch:
         if not self._readout:
             return torch.tanh(states)
         if len(self._readout) == 1:
-            return torch.tanh(torch.addmm(context, states, self._readout[0]))
+            return (states @ self._readout[0]).add_(context).tanh_()
         size = self._readout[0].shape[1]
         features = states.new_empty(len(states), size)  # R F
         for rows, weight, projected in zip(
             due, self._readout, context.split_with_sizes([size] * len(due), dim=1), strict=True
         ):
             if len(rows):
-                found = torch.addmm(projected.index_select(0, rows), states.index_select(0, rows), weight)  # n F
+                found = projected.index_select(0, rows)  # n F
+                weight.add_product(found, states.index_select(0, rows))
                 features.index_copy_(0, rows, found.tanh_())
         return features

@@ -119,6 +119,36 @@ def test_many_rows_are_multiplied_by_torch(build: CompiledKernels) -> None:
     assert "_panels" not in vars(right)
 
 
+@builds
+@settings(max_examples=60)
+@given(seed=seeds, rows=st.integers(0, 40), height=widths, width=widths, flipped=st.booleans())
+def test_a_product_in_int8_is_torchs(
+    build: CompiledKernels, seed: int, rows: int, height: int, width: int, flipped: bool
+) -> None:
+    random = drawing(seed)
+    matrix = random(width, height).t() if flipped else random(height, width)
+    matrix[:, 0] = 0  # a column without a scale
+    left, wide = 0.7 * random(rows, height), random(rows, width + 5)  # some beyond 1, which become 1
+    wanted, added, right = TORCH.int8_matrix(matrix).times(left), wide.clone(), build.int8_matrix(matrix)
+    # The two round weights in the middle between whole numbers differently.
+    torch.testing.assert_close(right.times(left), wanted, rtol=1e-5, atol=0.02)
+    right.add_product(added[:, :width], left)
+    torch.testing.assert_close(added[:, :width] - wide[:, :width], wanted, rtol=1e-5, atol=0.02)
+    assert torch.equal(added[:, width:], wide[:, width:])
+    for row in range(rows):
+        assert torch.equal(right.times(left[row : row + 1])[0], right.times(left)[row])
+
+
+@pytest.mark.parametrize("kernels", [TORCH, *BUILDS], ids=lambda kernels: kernels.name)
+@given(seed=seeds, rows=counts, height=widths, width=widths)
+def test_a_product_in_int8_is_near_the_product(kernels: Kernels, seed: int, rows: int, height: int, width: int) -> None:
+    """Each term errs by half a 127th of its row and half a 127th of the largest weight of its column, or less."""
+    random = drawing(seed)
+    matrix, left = random(height, width), random(rows, height).tanh()
+    bound = 0.51 / 127 * (matrix.abs().sum(0) + 1.01 * left.abs().sum(1, keepdim=True) * matrix.abs().amax(0))
+    assert ((kernels.int8_matrix(matrix).times(left) - left @ matrix).abs() <= bound + 1e-6).all()
+
+
 # Gates
 
 
