@@ -222,10 +222,10 @@ def _work(
         shared.slowest.value = max(shared.slowest.value, took)
         growth = _greatest_memory() - start
         shared.growth.value = growth
-        if wrong is None and took > limits.seconds:
-            wrong = f"took {took:.1f} seconds, more than {limits.seconds:g}"
         if wrong is None and growth > limits.memory:
             wrong = f"the process grew by {growth >> 20} MB, more than {limits.memory >> 20}"
+        if wrong is None and took > limits.seconds:
+            wrong = f"took {took:.1f} seconds, more than {limits.seconds:g}"
         if wrong is not None:
             sending.send(Failure(number, data, wrong))
             if growth > limits.memory:
