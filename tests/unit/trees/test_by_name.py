@@ -196,8 +196,6 @@ def test_a_function_that_raises_is_shown_with_the_sentence_and_its_place(
     monkeypatch.setattr(sys, "path", [*sys.path])
     code = "def grow(words):\n    return deeper(words)\n\ndef deeper(words):\n    {}[1]\n"
     (tmp_path / "raising_trees.py").write_text(code)
-        "def grow(words):\n    return deeper(words)\n\ndef deeper(words):\n    {}[1]\n"
-    )
     for use in (
         lambda: builder_called("raising_trees:grow")(["a", "cat"], Random(1)),
         lambda: transform_called("raising_trees:grow")(BUILDERS["flat"](["a", "cat"], Random(1))),
