@@ -84,6 +84,7 @@ def _add_verbs() -> None:
         data,
         evaluate,
         experiment,
+        export,
         grammar,
         init,
         prepare,
@@ -105,6 +106,7 @@ def _add_verbs() -> None:
     app.command("prepare")(prepare.prepare_command)
     app.command("train")(train.train_command)
     app.command("translate")(translate.translate_command)
+    app.command("export")(export.export_command)
     app.command("score")(score.score_command)
     app.command("experiment")(experiment.experiment_command)
     app.command("evaluate")(evaluate.evaluate_command)

@@ -23,7 +23,7 @@ SCORED_TOGETHER = 200
 
 
 def score_command(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model directory, as `trdec train` writes it.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model directory, or an archive of `trdec export`.")],
     source: Annotated[Path, typer.Option("--source", help="The source sentences, one per line.")],
     target: Annotated[Path, typer.Option("--target", help="Their translations, one per line.")],
     trees: Annotated[

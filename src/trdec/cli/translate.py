@@ -62,7 +62,7 @@ class LengthUnit(StrEnum):
 
 
 def translate_command(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model directory, as `trdec train` writes it.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model directory, or an archive of `trdec export`.")],
     file: InputArgument = STANDARD_STREAM,
     input_file: InputOption = None,
     output: OutputOption = STANDARD_STREAM,
