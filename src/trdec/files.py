@@ -144,7 +144,9 @@ def _check_format(start: bytes, name: str) -> None:
     """Raise an error that says what a text is, if its beginning shows that it is compressed or in UTF-16."""
     for magic, (kind, command) in _FORMATS.items():
         if start.startswith(magic):
-            raise EncodingError(f"{name}: expected text, found a {kind} file. Unpack it first, with: {command}")
+            raise EncodingError(
+                f"{name}: expected text, found a file compressed with {kind}. Unpack it first, with: {command}"
+            )
     if start.startswith((b"\xff\xfe", b"\xfe\xff")) or start[:200].count(b"\0") > len(start[:200]) // 4:
         raise EncodingError(f"{name}: expected UTF-8, found UTF-16. Convert it with: iconv -f utf-16 -t utf-8")
 

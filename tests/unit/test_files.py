@@ -196,7 +196,7 @@ def test_a_text_is_a_file_or_part_of_one_compressed_or_not(
         ("a.jsonl:de", '{"de": "\\ud800"}\n', "a.jsonl:de, line 1: the field 'de' has half of a surrogate pair"),
         ("a.gz", gzip.compress(b"a cat" * 50)[:-9], "a.gz: the gzip file is damaged or incomplete"),
         ("a.txt", "a cat\n".encode("utf-16"), "a.txt: expected UTF-8, found UTF-16"),
-        ("a.txt", lzma.compress(b"a cat\n"), "a.txt: expected text, found a xz file"),
+        ("a.txt", lzma.compress(b"a cat\n"), "a.txt: expected text, found a file compressed with xz"),
     ],
 )
 def test_what_is_wrong_with_a_text_is_said_with_file_and_line(
