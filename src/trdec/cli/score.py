@@ -24,7 +24,7 @@ SCORED_TOGETHER = 200
 
 
 def score_command(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model directory, as `trdec train` writes it.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model directory, or an archive of `trdec export`.")],
     source: Annotated[Path, typer.Option("--source", help="The source sentences, one per line.")],
     target: Annotated[Path, typer.Option("--target", help="Their translations, one per line.")],
     trees: Annotated[
@@ -53,7 +53,7 @@ def score_command(
     import torch
 
     from trdec.errors import UsageError
-    from trdec.files import count_lines, writing
+    from trdec.files import count_lines, text_file, writing
     from trdec.progress import ProgressDisplay
     from trdec.translation.model_directory import load_model
     from trdec.translation.scoring import Scorer
@@ -64,7 +64,7 @@ def score_command(
     codec, network, _ = load_model(model, allow=allow or ())
     scorer = Scorer(network, codec)
     problems: Counter[str] = Counter()
-    total = count_lines(source) if source.is_file() else None
+    total = count_lines(source) if text_file(source)[0].is_file() else None
     with writing(output) as stream, ProgressDisplay(standard_error()) as progress:
         pairs = scorer.pairs(source, target, trees, annotation)
         every = _noting(problems, _scored(scorer, pairs, lambda done: progress("scoring", done, total)))

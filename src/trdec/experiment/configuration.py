@@ -219,6 +219,12 @@ def load_experiment(path: Path, overrides: Sequence[str] = (), scale: str | None
         experiment = ExperimentConfiguration.model_validate(document.content)
         at_scale = experiment.at_scale(scale)
     except ValidationError as error:
+        if {"data", "system"} & document.content.keys() and "recipe" not in document.content:
+            raise ConfigError(
+                f"{path}: expected an experiment, found a training configuration (it has the keys "
+                f"{', '.join(document.content)}). Run it with: trdec train {path}, or name it as the `recipe` of an "
+                "experiment."
+            ) from error
         raise ConfigError("\n".join(explain(error, document, ExperimentConfiguration))) from error
     return at_scale.model_copy(update={"recipe": path.parent / at_scale.recipe})
 

@@ -20,7 +20,7 @@ from trdec.configuration.sections import CorpusConfiguration
 from trdec.errors import FileError, TrainingError
 from trdec.experiment.configuration import DecodingConfiguration, ExperimentConfiguration, RowConfiguration
 from trdec.extensions import extension_file
-from trdec.files import is_blank, read_lines
+from trdec.files import is_blank, read_lines, similar_name, text_file
 from trdec.systems import ANNOTATIONS, system_or_keys
 from trdec.training.observers import JsonLines
 from trdec.trees import brackets, treebank
@@ -127,9 +127,13 @@ class Plan:
 
     def check_files(self) -> None:
         """Check that every file exists, before hours are spent."""
-        missing = {path: run for run in reversed(self.runs) for path in self.files(run) if not path.is_file()}
+        needed = ((path, run) for run in reversed(self.runs) for path in self.files(run))
+        missing = {path: run for path, run in needed if not text_file(path)[0].is_file()}
         if missing:
-            lines = [f"  {path} (needed by {run.system})" for path, run in reversed(missing.items())]
+            lines = [
+                f"  {path} (needed by {run.system}).{similar_name(text_file(path)[0])}"
+                for path, run in reversed(missing.items())
+            ]
             raise FileError(
                 "files of the experiment are missing:\n"
                 + "\n".join(lines)

@@ -192,6 +192,8 @@ def test_paths_of_data_are_below_the_folder(write: Any) -> None:
             "my.yaml, line 6: there is no key 'model.decoder' any more. Say which decoder",
         ),
         ("", ["data.transforms=[binarise]"], "system: {trees: constituency, transforms: [strip-tags, binarise]}"),
+        ("", ["batch_size=32"], "no key 'batch_size'. Did you mean 'batches.batch_size'?"),
+        ("", ["learning_rat=1"], "no key 'learning_rat'. Did you mean 'training.optimiser.learning_rate'?"),
         ("", ["nonsense"], "'nonsense': expected key=value with a dotted key, such as model.hidden_size=256."),
         ("", ["model..x=3"], "'model..x=3': expected key=value with a dotted key"),
         ("", ["model.hidden_size=[3"], "'model.hidden_size=[3': expected a YAML value, found '[3': "),
@@ -364,3 +366,10 @@ def test_a_language_that_the_tokeniser_does_not_know_is_refused(
         load_configuration(write(MINIMAL), keys)
     for fact in facts:
         assert fact in str(error.value)
+
+
+def test_an_experiment_is_recognised(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("title: Mine\nrecipe: toy.yaml\nsystems: [seq2seq]\n")
+    with pytest.raises(ConfigError, match=r"mine.yaml: .*an experiment .*title, recipe, systems.*trdec experiment "):
+        load_configuration(path)

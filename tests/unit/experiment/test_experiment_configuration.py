@@ -239,3 +239,10 @@ def test_there_are_recipes() -> None:
 def test_the_page_of_experiments_is_generated() -> None:
     written = (REPOSITORY / "docs" / "experiments.md").read_text(encoding="utf-8")
     assert written == experiment_reference(), "run: python -m trdec.experiment.configuration > docs/experiments.md"
+
+
+def test_a_training_configuration_is_recognised(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("system: seq2seq\noutput: mine\ndata: {}\n")
+    with pytest.raises(ConfigError, match=r"mine.yaml: .*a training configuration .*trdec train "):
+        load_experiment(path)
