@@ -308,6 +308,66 @@ BREAKAGES = [
         "            if False and _in_use(directory):",
         "tests/unit/data/test_data_prepare.py::test_what_a_model_was_trained_on_is_never_replaced",
     ),
+    Breakage(
+        "systems.py",
+        "if name not in allow]:",
+        "if False]:",
+        "tests/unit/translation/test_untrusted_model.py::test_what_a_model_names_is_not_run",
+    ),
+    Breakage(
+        "translation/model_directory.py",
+        "and Path.cwd().resolve().is_relative_to(path.resolve()):",
+        "and False:",
+        "tests/unit/translation/test_untrusted_model.py::test_even_allowed_code_never_comes_from_the_models_folder",
+    ),
+    Breakage(
+        "data/manifest.py",
+        "{name: [*listed.get(name, []), *new]}",
+        "{name: new}",
+        "tests/unit/data/test_manifest.py::test_a_kill_at_any_moment_leaves_a_readable_model",
+    ),
+    Breakage(
+        "data/manifest.py",
+        'text != _text(found.get("trdec"), files)',
+        "False",
+        "tests/laws/test_damaged_models.py::test_no_damage_is_silent",
+    ),
+    Breakage(
+        "trees/grammar.py",
+        "grammar._keep(counts, counts)",
+        "grammar = cls(counts)",
+        "tests/laws/test_damaged_models.py::test_counts_do_not_order_the_actions",
+    ),
+    Breakage(
+        "data/codec.py",
+        "if numbers is not None and numbers != codec._numbers():",
+        "if False:",
+        "tests/laws/test_damaged_models.py::test_a_codec_notices_other_numbers_by_itself",
+    ),
+    Breakage(
+        "data/store.py",
+        "    if checksum(path) != digest:",
+        "    if False:",
+        "tests/unit/data/test_data_prepared.py::test_no_changed_bit_goes_unnoticed",
+    ),
+    Breakage(
+        "data/store.py",
+        " or (np.diff(offsets) < 0).any():",
+        ":",
+        "tests/unit/data/test_data_prepared.py::test_offsets_that_fall_are_refused",
+    ),
+    Breakage(
+        "experiment/configuration.py",
+        "if value and isinstance(value, dict) else {name: value}",
+        "if False else {name: value}",
+        "tests/unit/experiment/test_experiment_configuration.py::test_a_change_changes_one_key",
+    ),
+    Breakage(
+        "experiment/plan.py",
+        "[override_of(key, value) for key, value in values.items()]",
+        '[f"{key}={value}" for key, value in values.items()]',
+        "tests/unit/experiment/test_experiment_configuration.py::test_a_folder_may_have_any_name",
+    ),
 ]
 
 

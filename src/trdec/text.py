@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -94,10 +95,7 @@ class Subwords:
         except (RuntimeError, OSError) as error:
             if failed:  # reading the lines, not learning from them
                 raise failed[0] from None
-            raise SubwordError(
-                f"cannot learn {size} {kind} pieces from this text: {error}. "
-                "Choose a smaller size for a small text, a larger one for a text with many different characters."
-            ) from error
+            raise SubwordError(f"cannot learn {size} {kind} pieces from this text: {_reason(str(error))}") from error
         return cls(buffer.getvalue())
 
     def for_spaced_words(self) -> Subwords:
@@ -148,6 +146,19 @@ class Subwords:
 
     def _is_marker(self, number: int) -> bool:
         return bool(self._processor.is_control(number) or self._processor.is_unknown(number))
+
+
+def _reason(message: str) -> str:
+    """What sentencepiece's message says to someone who has not read its code."""
+    if found := re.search(r"required_chars\. \d+ vs (\d+)", message):
+        return f"it has so many different characters that it needs at least {found[1]}. Choose a larger size."
+    if found := re.search(r"value <= (\d+)", message):
+        return f"it is so small that it has at most {found[1]}. Choose a smaller size."
+    said = re.sub(r"^.*\.cc\(\d+\) (\[.*?\] )?", "", message, flags=re.DOTALL).strip().rstrip(".")
+    return (
+        f"{said or 'it has no words'}. "
+        "Choose a smaller size for a small text, a larger one for a text with many different characters."
+    )
 
 
 class Side:

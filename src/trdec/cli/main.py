@@ -47,7 +47,6 @@ app = typer.Typer(
     cls=_Verbs,
     help="Translation models that generate a tree together with the translation.",
     no_args_is_help=True,
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
@@ -85,7 +84,9 @@ def _add_verbs() -> None:
         data,
         evaluate,
         experiment,
+        export,
         grammar,
+        init,
         prepare,
         score,
         tokenise,
@@ -99,11 +100,13 @@ def _add_verbs() -> None:
     app.add_typer(grammar.grammar_app, name="grammar")
     app.add_typer(data.data_app, name="data")
     app.command("toy")(toy.toy_command)
+    app.command("init")(init.init_command)
     app.command("tokenise")(tokenise.tokenise_command)
     app.command("detokenise")(tokenise.detokenise_command)
     app.command("prepare")(prepare.prepare_command)
     app.command("train")(train.train_command)
     app.command("translate")(translate.translate_command)
+    app.command("export")(export.export_command)
     app.command("score")(score.score_command)
     app.command("experiment")(experiment.experiment_command)
     app.command("evaluate")(evaluate.evaluate_command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -23,7 +24,7 @@ SCORED_TOGETHER = 200
 
 
 def score_command(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model directory, as `trdec train` writes it.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model directory, or an archive of `trdec export`.")],
     source: Annotated[Path, typer.Option("--source", help="The source sentences, one per line.")],
     target: Annotated[Path, typer.Option("--target", help="Their translations, one per line.")],
     trees: Annotated[
@@ -52,18 +53,18 @@ def score_command(
     import torch
 
     from trdec.errors import UsageError
-    from trdec.files import count_lines, writing
+    from trdec.files import count_lines, text_file, writing
     from trdec.progress import ProgressDisplay
     from trdec.translation.model_directory import load_model
     from trdec.translation.scoring import Scorer
 
     if trees is not None and annotation is not None:
         raise UsageError("trees are given twice, by --trees and by --annotation. Choose one.")
-    torch.set_num_threads(threads)
+    torch.set_num_threads(min(threads, os.cpu_count() or 1))
     codec, network, _ = load_model(model, allow=allow or ())
     scorer = Scorer(network, codec)
     problems: Counter[str] = Counter()
-    total = count_lines(source) if source.is_file() else None
+    total = count_lines(source) if text_file(source)[0].is_file() else None
     with writing(output) as stream, ProgressDisplay(standard_error()) as progress:
         pairs = scorer.pairs(source, target, trees, annotation)
         every = _noting(problems, _scored(scorer, pairs, lambda done: progress("scoring", done, total)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -28,7 +29,7 @@ from trdec.cli.options import (
     standard_error,
 )
 from trdec.errors import FileError, UsageError
-from trdec.files import STANDARD, count_lines, read_lines, writing
+from trdec.files import STANDARD, count_lines, read_lines, text_file, writing
 
 if TYPE_CHECKING:
     from trdec.translation.translation import Translation
@@ -62,7 +63,7 @@ class LengthUnit(StrEnum):
 
 
 def translate_command(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model directory, as `trdec train` writes it.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model directory, or an archive of `trdec export`.")],
     file: InputArgument = STANDARD_STREAM,
     input_file: InputOption = None,
     output: OutputOption = STANDARD_STREAM,
@@ -156,13 +157,14 @@ def translate_command(
 
     import torch
 
+    from trdec.data.inspection import check_is_text
     from trdec.search.beam import BeamSettings
     from trdec.search.limits import LengthLimits, Normalisation
     from trdec.search.sampling import SamplingSettings
     from trdec.translation.demands import Demands
     from trdec.translation.translator import Translator
 
-    torch.set_num_threads(threads)
+    torch.set_num_threads(min(threads, os.cpu_count() or 1))
     normalisation = Normalisation(length_power, length_unit.value)
     limits = LengthLimits(min_ratio, max_ratio, max_extra)
     settings: BeamSettings | SamplingSettings
@@ -171,6 +173,8 @@ def translate_command(
     else:
         settings = BeamSettings(max(beam_size, n_best), n_best, normalisation, limits)
     demands = Demands(_lines(prefix), _trees(skeleton), words, word_ratio)
+    if text_file(source)[0].is_file():
+        check_is_text(source)
     translator = Translator.load(model, *(also or ()), allow=allow or (), precision=precision.value)
     typed = str(source) == STANDARD and sys.stdin.isatty()  # someone who types is waiting for each translation
     lines = _begun(line.text for line in read_lines(source))
@@ -215,7 +219,7 @@ def check_attention_file(path: Path) -> None:
 
 def check_distinct(inputs: Iterable[Path | None], outputs: Iterable[Path | None]) -> None:
     """Refuse an output that is also an input or another output: it would be overwritten."""
-    taken = {path.resolve() for path in inputs if path is not None and str(path) != STANDARD}
+    taken = {text_file(path)[0].resolve() for path in inputs if path is not None and str(path) != STANDARD}
     for path in outputs:
         if path is not None and str(path) != STANDARD:
             if path.resolve() in taken:
@@ -327,7 +331,7 @@ def _progress(source: Path, output: Path) -> Iterator[Callable[[int], None] | No
         return
     from trdec.progress import ProgressDisplay
 
-    total = count_lines(source) if source.is_file() else None
+    total = count_lines(source) if text_file(source)[0].is_file() else None
     with ProgressDisplay(standard_error()) as show:
         show("translating", 0, total)
         yield lambda done: show("translating", done, total)

@@ -141,6 +141,11 @@ def _checked(document: Document) -> Configuration:
     try:
         return Configuration.model_validate(document.content)
     except ValidationError as error:
+        if {"recipe", "systems"} & document.content.keys() and "data" not in document.content:
+            raise ConfigError(
+                f"{document.name}: expected a training configuration, found an experiment (it has the keys "
+                f"{', '.join(document.content)}). Run it with: trdec experiment {document.name}"
+            ) from error
         raise ConfigError("\n".join(explain(error, document, Configuration))) from error
 
 

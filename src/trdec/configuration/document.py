@@ -15,7 +15,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from trdec.configuration.values import YamlMistake, read_yaml, shortened, write_yaml
-from trdec.errors import ConfigError, FileError, Place, UsageError
+from trdec.errors import ConfigError, Place, UsageError
+from trdec.files import unreadable
 
 Key = tuple[str, ...]
 
@@ -40,7 +41,7 @@ def read_document(path: Path) -> Document:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise FileError(f"{path}: cannot be read: {error.strerror}. Check the name and its permissions.") from error
+        raise unreadable(path, error) from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: expected UTF-8, found the byte 0x{error.object[error.start]:02x}.") from error
     try:
@@ -141,11 +142,7 @@ def describe(value: Any) -> str:
         return "nothing"
     if isinstance(value, dict):
         return "keys with values"
-    try:
-        shown = shortened(repr(value))
-    except ValueError:  # Python refuses to write integers of thousands of digits
-        shown = "one of thousands of digits"
-    return f"{shown} ({_NAMES.get(type(value), type(value).__name__)})"
+    return f"{shortened(repr(value))} ({_NAMES.get(type(value), type(value).__name__)})"
 
 
 _EXPECTED = {
@@ -207,11 +204,17 @@ def _unknown_key(key: Key, root: type[BaseModel]) -> str:
     owner = model_at(tuple(outer), root)
     names = list(owner.model_fields) if owner else []
     where = ".".join(outer) or "the configuration"
-    if close := difflib.get_close_matches(last, names, n=1):
-        return f"{where} has no key {last!r}. Did you mean {close[0]!r}?"
-    everywhere = [name for name in dotted_names(root) if name.rpartition(".")[2] == last]
-    if everywhere:
-        return f"{where} has no key {last!r}. Did you mean {' or '.join(map(repr, everywhere))}?"
+    lasts = {name: name.rpartition(".")[2] for name in dotted_names(root)}
+    close = (
+        difflib.get_close_matches(last, names, n=1, cutoff=0.8)
+        or [name for name, found in lasts.items() if found == last]
+        or difflib.get_close_matches(last, names, n=1)
+    )
+    if not close:
+        nearest = difflib.get_close_matches(last, lasts.values(), n=1)
+        close = [name for name, found in lasts.items() if found in nearest]
+    if close:
+        return f"{where} has no key {last!r}. Did you mean {' or '.join(map(repr, close))}?"
     return f"{where} has no key {last!r}. It has {', '.join(names)}."
 
 

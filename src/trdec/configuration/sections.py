@@ -23,8 +23,11 @@ class _Configuration(BaseModel):
 class CorpusConfiguration(_Configuration):
     """The files of one corpus, aligned line by line."""
 
-    source: Path = Field(description="Source sentences, one per line.")
-    target: Path = Field(description="Their translations, one per line.")
+    source: Path = Field(
+        description="Source sentences, one per line, perhaps in a gzip file; or a column of a table or a field of JSON lines: "
+        "`pairs.tsv:1`, `pairs.jsonl:de`."
+    )
+    target: Path = Field(description="Their translations, likewise.")
     constituency: Path | None = Field(
         default=None,
         description="Penn-style trees of the translations, for systems that learn constituency trees.",
@@ -300,7 +303,7 @@ class TrainingConfiguration(_Configuration):
     threads: int = Field(
         default=1,
         gt=0,
-        le=1024,
+        le=256,
         description="The number of CPU threads; results are the same to the bit only for the same number.",
     )
     plot: bool = Field(default=True, description="Draw `loss.png` in the model directory.")

@@ -39,7 +39,7 @@ from trdec.data.store import (
     write_description,
 )
 from trdec.data.workers import SHARD, CountUnits, Encode, WorkerResult, ordered_map, shards
-from trdec.errors import NoExamplesError, StoredDataError, SubwordError, TrainingError
+from trdec.errors import FileError, NoExamplesError, StoredDataError, SubwordError, TextFormatError, TrainingError
 from trdec.extensions import extension_file
 from trdec.files import (
     checksum,
@@ -125,9 +125,7 @@ def prepare(
     are never replaced by others.
     """
     train, dev = Corpus("train", configuration.train, system.trees), Corpus("dev", configuration.dev, system.trees)
-    for corpus in (train, dev):
-        for path in (corpus.source, corpus.target):
-            check_is_text(path)
+    _check_files(configuration, (train, dev))
     inputs = _inputs(configuration, system, (train, dev))
     with write_errors(directory):
         directory.mkdir(parents=True, exist_ok=True)
@@ -140,6 +138,22 @@ def prepare(
         else:
             log.info("%s: nothing changed, used again", directory / "data")
         return found
+
+
+def _check_files(configuration: DataConfiguration, corpora: tuple[Corpus, ...]) -> None:
+    """Raise an error that names the key of a file that is missing, or is not what it should be."""
+    named = {f"data.{corpus.name}.{role}": path for corpus in corpora for role, path in corpus.files.items()}
+    for side in ("source", "target"):
+        if (model := getattr(configuration, f"{side}_subwords").model) is not None:
+            named[f"data.{side}_subwords.model"] = model
+    for key, path in named.items():
+        try:
+            if key.endswith((".source", ".target")):
+                check_is_text(path)
+            else:
+                count_lines(path)
+        except (FileError, TextFormatError) as error:
+            raise type(error)(f"{key}: {error}") from error
 
 
 def _make(maker: _Maker, directory: Path, inputs: Mapping[str, Any]) -> None:

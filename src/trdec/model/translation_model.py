@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from trdec.configuration.sections import ModelConfiguration
 from trdec.data.batch import Batch, Inventory, SourceBatch
-from trdec.errors import ConfigError, UsageError
+from trdec.errors import UsageError
 from trdec.extensions import load_extension
 from trdec.model.dropout import NO_DROPOUT
 from trdec.model.encoder import LSTMEncoder
@@ -153,14 +153,8 @@ def weight_shapes(
     configuration: ModelConfiguration, inventory: Inventory, encoder: str, decoder: str
 ) -> dict[str, tuple[int, ...]]:
     """The shape of every weight of the network of these sizes, found without giving it any memory."""
-    try:
-        with torch.device("meta"):
-            model = TranslationModel(configuration, inventory, encoder, decoder)
-    except (RuntimeError, OverflowError, TypeError) as error:
-        raise ConfigError(
-            f"model.hidden_size {configuration.hidden_size}, model.embedding_size {configuration.embedding_size}: no "
-            f"network can be that large: {str(error).splitlines()[0]}"
-        ) from error
+    with torch.device("meta"):
+        model = TranslationModel(configuration, inventory, encoder, decoder)
     return {name: tuple(weight.shape) for name, weight in model.named_parameters()}
 
 

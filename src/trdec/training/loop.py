@@ -181,6 +181,7 @@ class Loop(Generic[AnyBatch]):
                 self._validate(scheduled=False)
                 self._checkpoint()
             self._export()
+            self.best.clear(())
         except BaseException:
             with contextlib.suppress(FileError):  # the first error is the one to report
                 self.observer.end()

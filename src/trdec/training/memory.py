@@ -36,16 +36,7 @@ def count_weights(configuration: Configuration, inventory: Inventory) -> int | N
     system, model = configuration.system, configuration.model
     if system.encoder not in ENCODERS or system.decoder not in DECODERS:
         return None
-
-    def count(layers: int) -> int:
-        sizes = model.model_copy(update={"encoder_layers": layers})
-        return sum(map(math.prod, weight_shapes(sizes, inventory, system.encoder, system.decoder).values()))
-
-    if model.encoder_layers <= 2:
-        return count(model.encoder_layers)
-    # From the second on, all layers have the same size: a network of a billion layers need not be built to be counted.
-    two = count(2)
-    return two + (model.encoder_layers - 2) * (count(3) - two)
+    return sum(map(math.prod, weight_shapes(model, inventory, system.encoder, system.decoder).values()))
 
 
 def available_memory(device: torch.device) -> int | None:

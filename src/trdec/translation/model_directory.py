@@ -6,16 +6,27 @@ memory is allocated before the sizes in its configuration are found to be those 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import contextlib
+import tempfile
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import torch
 
+from trdec.archives import ARCHIVE_ENDINGS, is_archive_name, unpack
 from trdec.configuration import CONFIGURATION_FILE, Configuration, load_saved_configuration
 from trdec.data.batch import Inventory
 from trdec.data.codec import Codec
 from trdec.data.manifest import CODEC, WEIGHTS, check_manifest
-from trdec.errors import CheckpointError, ConfigError, FileError, ModelError, StoredDataError, UntrustedCodeError
+from trdec.errors import (
+    CheckpointError,
+    ConfigError,
+    DownloadError,
+    FileError,
+    ModelError,
+    StoredDataError,
+    UntrustedCodeError,
+)
 from trdec.model.readout import with_two_projections
 from trdec.model.translation_model import DECODERS, ENCODERS, TranslationModel, weight_shapes
 from trdec.model.weights import check_shapes, read_shapes, read_tensors, set_weights
@@ -26,11 +37,17 @@ def load_model(
 ) -> tuple[Codec, TranslationModel, int | None]:
     """The codec and the network of a model directory, and the longest source, in pieces, that training allowed.
 
-    A model that names code from outside trdec is refused unless `allow` has the same `module:attribute`.
+    The directory may be in an archive, as `trdec export` writes it. A model that names code from outside trdec is
+    refused unless `allow` has the same `module:attribute`.
     """
+    if path.is_file() and is_archive_name(path):
+        with unpacked_model(path) as directory:
+            return load_model(directory, device, allow)
     if not path.is_dir():
+        found = "a file" if path.exists() else "nothing"
         raise ModelError(
-            f"{path}: expected a model directory, found {'a file' if path.exists() else 'nothing'}. {_MAKE}"
+            f"{path}: expected a model directory, or an archive of one ({', '.join(ARCHIVE_ENDINGS)}), found {found}. "
+            + _MAKE
         )
     for needed in (CONFIGURATION_FILE, CODEC, WEIGHTS):
         if not (path / needed).exists():
@@ -55,6 +72,26 @@ def load_model(
     return codec, model.to(device).eval(), configuration.data.filters.max_source_length
 
 
+@contextlib.contextmanager
+def unpacked_model(archive: Path) -> Iterator[Path]:
+    """The model directory in an archive, unpacked for as long as the block lasts; errors name the archive."""
+    with tempfile.TemporaryDirectory(prefix="trdec-model-") as name:
+        folder = Path(name)
+        try:
+            unpack(archive, folder, max(LEAST_ROOM, MOST_PACKED * archive.stat().st_size))
+            inner = list(folder.iterdir())
+            yield inner[0] if len(inner) == 1 and inner[0].is_dir() else folder
+        except DownloadError as error:
+            raise ModelError(f"{archive}: this model cannot be unpacked.\n  {error}") from error
+        except ModelError as error:
+            raise type(error)(str(error).replace(name, str(archive))) from error
+
+
+LEAST_ROOM = 1 << 26
+MOST_PACKED = 20
+"""An archive may unpack to 64 MiB, or to this many times its size: weights hardly get smaller by compression."""
+
+
 def _check_code(configuration: Configuration, path: Path, allow: Collection[str]) -> None:
     """Refuse code that the user did not name, and to look for code in the model's own folder."""
     configuration.system.check_allowed(allow, path / CONFIGURATION_FILE)
@@ -72,10 +109,6 @@ def _check_sizes(configuration: Configuration, inventory: Inventory, weights: Pa
     if system.encoder not in ENCODERS or system.decoder not in DECODERS:
         return  # only its own code knows its sizes, and its user trusts that
     found = read_shapes(weights)
-    if network.encoder_layers > len(found):
-        raise CheckpointError(
-            f"{weights}: expected the weights of {network.encoder_layers:,} encoder layers, found {len(found)} tensors."
-        )
     converted = with_two_projections({name: torch.empty(shape, device="meta") for name, shape in found.items()})
     check_shapes(
         weight_shapes(network, inventory, system.encoder, system.decoder),

@@ -89,7 +89,7 @@ class Translator:
         allow: Collection[str] = (),
         precision: SearchPrecision = "float32",
     ) -> Translator:
-        """The translator of a model directory, as `trdec train` writes it, or of several models together.
+        """The translator of a model directory or of an archive of `trdec export`, or of several models together.
 
         With `precision="int8"` it searches faster, with weights rounded to eight bits. A model that names code from
         outside trdec is refused unless `allow` has the same `module:attribute`.

@@ -112,6 +112,12 @@ def test_paths_of_data_are_below_the_folder(write: Any) -> None:
 @pytest.mark.parametrize(
     ("lines", "overrides", "message"),
     [
+        ("", ["model.initialisation_range=.inf"], "model.initialisation_range: expected a finite number, found inf"),
+        ("", ["model.hidden_size=1" + "0" * 30], "model.hidden_size: expected a number less than or equal to 65536"),
+        ("", ["data.source_subwords.size=1" + "0" * 23], "data.source_subwords.size: expected a number less than or"),
+        ("", ["training.threads=1000"], "training.threads: expected a number less than or equal to 256, found 1000"),
+        ("", ['data.source_language=["en"]'], "data.source_language: expected a string, found ['en'] (a list)"),
+        ("", ['folder="\\ud800"'], "folder: expected a path, found '\\ud800'"),
         ("model: {hiden_size: 3}", [], "my.yaml, line 6: model has no key 'hiden_size'. Did you mean 'hidden_size'?"),
         (
             "training:\n  schedule:\n    kid: cosine",
@@ -123,7 +129,11 @@ def test_paths_of_data_are_below_the_folder(write: Any) -> None:
             [],
             "my.yaml, line 6: the configuration has no key 'hidden_size'. Did you mean 'model.hidden_size'?",
         ),
-        ("batches: {xyz: 3}", [], "my.yaml, line 6: batches has no key 'xyz'. It has batch_type, batch_size."),
+        (
+            "batches: {xyz: 3}",
+            [],
+            "my.yaml, line 6: batches has no key 'xyz'. It has batch_type, batch_size, subword_dropout.",
+        ),
         (
             "",
             ["training.max_update=3"],
@@ -182,6 +192,8 @@ def test_paths_of_data_are_below_the_folder(write: Any) -> None:
             "my.yaml, line 6: there is no key 'model.decoder' any more. Say which decoder",
         ),
         ("", ["data.transforms=[binarise]"], "system: {trees: constituency, transforms: [strip-tags, binarise]}"),
+        ("", ["batch_size=32"], "no key 'batch_size'. Did you mean 'batches.batch_size'?"),
+        ("", ["learning_rat=1"], "no key 'learning_rat'. Did you mean 'training.optimiser.learning_rate'?"),
         ("", ["nonsense"], "'nonsense': expected key=value with a dotted key, such as model.hidden_size=256."),
         ("", ["model..x=3"], "'model..x=3': expected key=value with a dotted key"),
         ("", ["model.hidden_size=[3"], "'model.hidden_size=[3': expected a YAML value, found '[3': "),
@@ -354,3 +366,10 @@ def test_a_language_that_the_tokeniser_does_not_know_is_refused(
         load_configuration(write(MINIMAL), keys)
     for fact in facts:
         assert fact in str(error.value)
+
+
+def test_an_experiment_is_recognised(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("title: Mine\nrecipe: toy.yaml\nsystems: [seq2seq]\n")
+    with pytest.raises(ConfigError, match=r"mine.yaml: .*an experiment .*title, recipe, systems.*trdec experiment "):
+        load_configuration(path)

@@ -83,7 +83,7 @@ def test_a_file_of_sentences_becomes_a_treebank_beside_it(parser: Parser, tmp_pa
     lines = [sentence.target for sentence in islice(sentences(1), 40)]
     source, output = tmp_path / "source", tmp_path / "output"
     source.write_text("".join(f"{line}\n\n" for line in lines))
-    annotate(parser, GIVEN, source, output, None, 16, lambda _: None)
+    annotate(parser, GIVEN, source, output, None, 16, lambda *_: None)
     entries = list(treebank.read("conllu", output, source))
     assert [entry.error for entry in entries] == [None] * 80
     assert [words(entry.tree) if entry.tree else [] for entry in entries[::2]] == [split_words(line) for line in lines]
@@ -95,6 +95,11 @@ def test_a_missing_model_is_said_with_the_command_that_installs_it() -> None:
         load_parser(ParserChoice("spacy", DEPENDENCY, language="de"))
     with pytest.raises(AnnotationError, match=r"python -m spacy download zh_core_web_sm$"):
         load_parser(ParserChoice("spacy", DEPENDENCY, language="zh"))
+
+
+def test_an_unknown_language_is_refused_with_those_that_have_a_model() -> None:
+    with pytest.raises(AnnotationError, match=r"no model of the language 'yo'; .* de, el, en, "):
+        load_parser(ParserChoice("spacy", DEPENDENCY, language="yo"))
 
 
 def test_a_folder_that_is_no_model_is_an_error(tmp_path: Path) -> None:

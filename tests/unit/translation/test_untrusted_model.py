@@ -144,10 +144,11 @@ def test_the_very_same_name_must_be_allowed(tmp_path: Path, monkeypatch: pytest.
     ("key", "value", "facts"),
     [
         ("hidden_size", 20_000, "of shape"),
-        ("embedding_size", 10**6, "of shape"),
-        ("embedding_size", 10**12, "of shape|hidden_size"),
+        ("embedding_size", 65_536, "of shape"),
+        ("embedding_size", 10**12, "embedding_size"),
         ("hidden_size", 10**30, "hidden_size"),
-        ("encoder_layers", 10**9, "1,000,000,000 encoder layers"),
+        ("encoder_layers", 10**9, "encoder_layers"),
+        ("encoder_layers", 1024, "missing"),
         ("encoder_layers", 2, "missing"),
     ],
 )
