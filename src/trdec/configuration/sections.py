@@ -24,8 +24,8 @@ class CorpusConfiguration(_Configuration):
     """The files of one corpus, aligned line by line."""
 
     source: Path = Field(
-        description="Source sentences, one per line, perhaps in a gzip file; or a column of a table or a field of JSON lines: "
-        "`pairs.tsv:1`, `pairs.jsonl:de`."
+        description="Source sentences, one per line, perhaps in a gzip file; or a column of a table or a field of JSON "
+        "lines: `pairs.tsv:1`, `pairs.jsonl:de`."
     )
     target: Path = Field(description="Their translations, likewise.")
     constituency: Path | None = Field(
