@@ -373,6 +373,9 @@ def at_home(value: Any) -> Any:
     if "\0" in str(value):
         raise ValueError(f"expected a path, found {str(value)!r}: no file has the character NUL in its name.")
     try:
+        os.fsencode(value)
         return value.expanduser()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"expected a path, found {str(value)!r}: no file can have such a name.") from error
     except RuntimeError as error:
         raise ValueError(f"expected a path, found {str(value)!r}: there is no such user.") from error

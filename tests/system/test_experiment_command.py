@@ -74,7 +74,11 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert result.returncode == 0, result.stderr
     assert result.stdout == f"{out / 'report.html'}\n"
     assert "trdec-binary, seed 1: trained in" in result.stderr
-    assert "trdec-binary, seed 1: translated 50 lines" in result.stderr
+    assert result.stderr.count("trdec-binary, seed 1: translated 50 lines") == 2  # dev and test
+    first_test = result.stderr.index(": translating\n")
+    assert all(
+        f"{system}, seed 1: translating dev" in result.stderr[:first_test] for system in ("seq2seq", "trdec-binary")
+    )
     return out
 
 
@@ -93,6 +97,22 @@ def test_the_scores_are_those_of_evaluating_the_translations(finished: Path, trd
         translations = finished / "runs" / f"{run['system']}-1" / "translations.txt"
         found = trdec("evaluate", translations, "--reference", finished / "toy" / "test.en", "--json")
         assert json.loads(found.stdout)["bleu"]["score"] == pytest.approx(row["bleu"]["mean"])
+
+
+def test_the_report_can_be_written_again_on_what_is_finished(finished: Path, trdec: Run) -> None:
+    markdown = (finished / "report.md").read_text()
+    assert "dev BLEU" in markdown
+    (finished / "report.md").unlink()
+    records = [finished / "runs" / f"{system}-1" / "translate.json" for system in ("seq2seq", "trdec-binary")]
+    kept = [record.read_bytes() for record in records]
+    for record in records:
+        record.unlink()
+    trdec("experiment", finished.parent / "experiment.yaml", "--report")
+    assert "scored on dev.en" in (finished / "report.md").read_text()
+    for record, content in zip(records, kept, strict=True):
+        record.write_bytes(content)
+    trdec("experiment", finished.parent / "experiment.yaml", "--report")
+    assert "scored on test.en" in (finished / "report.md").read_text()
 
 
 def test_the_report_says_what_each_system_was_given(finished: Path) -> None:

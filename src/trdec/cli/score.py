@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -59,7 +60,7 @@ def score_command(
 
     if trees is not None and annotation is not None:
         raise UsageError("trees are given twice, by --trees and by --annotation. Choose one.")
-    torch.set_num_threads(threads)
+    torch.set_num_threads(min(threads, os.cpu_count() or 1))
     codec, network, _ = load_model(model, allow=allow or ())
     scorer = Scorer(network, codec)
     problems: Counter[str] = Counter()

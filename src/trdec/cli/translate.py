@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -163,7 +164,7 @@ def translate_command(
     from trdec.translation.demands import Demands
     from trdec.translation.translator import Translator
 
-    torch.set_num_threads(threads)
+    torch.set_num_threads(min(threads, os.cpu_count() or 1))
     normalisation = Normalisation(length_power, length_unit.value)
     limits = LengthLimits(min_ratio, max_ratio, max_extra)
     settings: BeamSettings | SamplingSettings

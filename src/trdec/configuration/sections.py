@@ -303,7 +303,7 @@ class TrainingConfiguration(_Configuration):
     threads: int = Field(
         default=1,
         gt=0,
-        le=1024,
+        le=256,
         description="The number of CPU threads; results are the same to the bit only for the same number.",
     )
     plot: bool = Field(default=True, description="Draw `loss.png` in the model directory.")

@@ -18,6 +18,9 @@ MOST_VALUES = 10_000
 MOST_NESTED = 50
 """How many lists and mappings may be nested."""
 
+MOST_BITS = 4096
+"""The most bits of an integer; Python refuses to write those of many more."""
+
 LONGEST_SHOWN = 200
 """The most characters of a value that a message shows."""
 
@@ -56,7 +59,10 @@ class _PlainLoader(yaml.SafeLoader):
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
-            return super().construct_object(node, deep)
+            value = super().construct_object(node, deep)
+            if isinstance(value, int) and value.bit_length() > MOST_BITS:
+                raise ValueError(node.value)
+            return value
         except (yaml.YAMLError, RecursionError):
             raise
         except Exception as error:  # PyYAML's constructors raise whatever int(), float() or a look-up raises

@@ -158,7 +158,9 @@ class ExperimentConfiguration(_Configuration):
     changes: Changes = Field(
         default={}, description="Keys of the recipe to change for all runs, with dots: training.max_updates."
     )
-    test: TestConfiguration | None = Field(default=None, description="What is scored; without it, the recipe's dev.")
+    test: TestConfiguration | None = Field(
+        default=None, description="What is scored in the end; without it, the recipe's dev."
+    )
     decoding: DecodingConfiguration = Field(default=DecodingConfiguration(), description="How systems translate.")
     samples: int = Field(default=3, ge=0, description="Translations shown with their trees; 0 keeps all text out.")
     published: dict[str, float] = Field(default={}, description="Scores to show beside ours, by system.")
@@ -306,6 +308,8 @@ changes: {batches.batch_type: sentences, batches.batch_size: 32}
 * **Resumable.** Run the same command again, also after `kill -9`: finished runs are skipped, unfinished ones resume
   from their last checkpoint, and the report is the same as if nothing had happened. A stage is done again only if its
   data, its configuration or its weights changed.
+* **Tune on dev.** With a `test` text, dev is translated as each run ends, and the test text once all runs have ended.
+  `--report` writes the report on what is finished so far: on dev, until the test text has been translated.
 * **Failures.** A run that fails does not stop the others; it is listed at the end and in the report, and the command
   ends with 1.
 * **Fair.** All systems get the same updates, batches, sizes and rates. Count batches in sentences, as the files in

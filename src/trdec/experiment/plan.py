@@ -9,8 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -26,7 +25,8 @@ from trdec.systems import ANNOTATIONS, system_or_keys
 from trdec.training.observers import JsonLines
 from trdec.trees import brackets, treebank
 
-Stage = Literal["train", "translate", "score"]
+Stage = Literal["train", "dev", "score", "translate"]
+"""`translate` is of the text that is scored in the end; `dev` is of dev, where that is another text."""
 
 
 @dataclass(frozen=True)
@@ -55,17 +55,15 @@ class Run:
     def result(self, stage: Stage) -> Path:
         """The file that a finished stage leaves behind."""
         weights = self.directory / "model" / "model.safetensors"
-        return {"train": weights, "translate": self.translations, "score": self.loss}[stage]
+        return {"train": weights, "score": self.loss}.get(stage) or self.translations(stage)
 
-    @property
-    def translations(self) -> Path:
-        """The translations, one per line; complete only if the stage has its record."""
-        return self.directory / "translations.txt"
+    def translations(self, stage: Stage = "translate") -> Path:
+        """A stage's translations, one per line; complete only if the stage has its record."""
+        return self.directory / {"translate": "translations.txt", "dev": "dev.txt"}[stage]
 
-    @property
-    def trees(self) -> Path:
+    def trees(self, stage: Stage = "translate") -> Path:
         """Their trees, one per line."""
-        return self.directory / "trees.txt"
+        return self.directory / {"translate": "trees.txt", "dev": "dev.trees.txt"}[stage]
 
     @property
     def loss(self) -> Path:
@@ -76,7 +74,7 @@ class Run:
         """The settings, besides the data, on which the result of a stage depends."""
         if stage == "train":
             return {"training": self.training.model_dump(mode="json", exclude={"output", "folder"})}
-        return {"decoding": self.decoding.model_dump(mode="json")} if stage == "translate" else {}
+        return {} if stage == "score" else {"decoding": self.decoding.model_dump(mode="json")}
 
 
 @dataclass(frozen=True)
@@ -106,25 +104,26 @@ class Plan:
         """Where the data are."""
         return self.runs[0].training.folder
 
-    @cached_property
-    def test(self) -> tuple[Path, Path]:
-        """The source that is translated, and the reference it is scored against."""
-        test = self.experiment.test or self.runs[0].training.data.dev
-        return self.folder / test.source, self.folder / test.target
+    def text(self, stage: Stage) -> tuple[Path, Path]:
+        """The source that a stage translates, and the reference it is scored against."""
+        dev = self.runs[0].training.data.dev
+        text = dev if stage == "dev" else self.experiment.test or dev
+        return self.folder / text.source, self.folder / text.target
 
     @property
     def is_raw(self) -> bool:
         """Whether the systems write raw text, not words separated by whitespace."""
         return self.runs[0].training.data.target_tokeniser != "none"
 
-    def files(self, run: Run) -> tuple[Path, ...]:
-        """The files that a run's results depend on."""
+    def files(self, run: Run, stage: Stage = "translate") -> tuple[Path, ...]:
+        """The files that the result of a run's stage depends on."""
         data = run.training.located_data
         kinds = set(run.tree_kinds) & set(ANNOTATIONS)
         corpora = [getattr(corpus, name) for corpus in (data.train, data.dev) for name in ("source", "target", *kinds)]
         models = [data.source_subwords.model, data.target_subwords.model]
         own = [extension_file(name) for name in run.training.system.extensions]
-        return tuple(dict.fromkeys(path for path in (*corpora, *models, *own, *self.test) if path is not None))
+        text = () if stage == "train" else self.text(stage)
+        return tuple(dict.fromkeys(path for path in (*corpora, *models, *own, *text) if path is not None))
 
     def check_files(self) -> None:
         """Check that every file exists, before hours are spent."""
@@ -156,22 +155,11 @@ def _run(experiment: ExperimentConfiguration, row: RowConfiguration, seed: int, 
     values |= {"seed": seed, "output": directory / "model"}
     overrides = [override_of(key, value) for key, value in values.items()]
     training = load_configuration(experiment.recipe, overrides)
-    source = training.folder / (experiment.test or training.data.dev).source
-    decoding = experiment.decoding
-    commands: dict[Stage, tuple[str, ...]] = {
-        "train": _command("train", experiment.recipe, *overrides),
-        "translate": _command(
-            "translate",
-            directory / "model",
-            input=source,
-            beam_size=decoding.beam_size,
-            length_power=decoding.length_power,
-            output=directory / "translations.txt",
-            trees=directory / "trees.txt",
-            allow=training.system.foreign_code,
-        ),
-    }
     dev = training.located_data.dev
+    run = Run(row.name, seed, directory, training, experiment.decoding, {})
+    commands: dict[Stage, tuple[str, ...]] = {"train": _command("train", experiment.recipe, *overrides)}
+    if experiment.test is not None:
+        commands["dev"] = _translating(run, "dev", dev.source)
     parses = [getattr(dev, kind) for kind in dict.fromkeys(training.system.trees) if kind in ANNOTATIONS]
     if len(parses) < 2:  # `trdec score` takes the parses of one kind
         commands["score"] = _command(
@@ -185,7 +173,22 @@ def _run(experiment: ExperimentConfiguration, row: RowConfiguration, seed: int, 
             output=directory / "loss.json",
             allow=training.system.foreign_code,
         )
-    return Run(row.name, seed, directory, training, decoding, commands)
+    scored = dev.source if experiment.test is None else training.folder / experiment.test.source
+    commands["translate"] = _translating(run, "translate", scored)
+    return replace(run, commands=commands)
+
+
+def _translating(run: Run, stage: Stage, source: Path) -> tuple[str, ...]:
+    return _command(
+        "translate",
+        run.directory / "model",
+        input=source,
+        beam_size=run.decoding.beam_size,
+        length_power=run.decoding.length_power,
+        output=run.translations(stage),
+        trees=run.trees(stage),
+        allow=run.training.system.foreign_code,
+    )
 
 
 def _command(verb: str, *arguments: object, **options: object) -> tuple[str, ...]:
@@ -258,7 +261,7 @@ def _translating_seconds(plan: Plan, run: Run, model: Path, actions: int) -> flo
 
     The number is fixed because an untrained model would never end; start-up is measured separately.
     """
-    source, _ = plan.test
+    source, _ = plan.text("translate")
     limits = {"max_ratio": 0, "max_extra": actions, "beam_size": run.decoding.beam_size}
 
     def seconds(sentences: int) -> float:

@@ -119,7 +119,12 @@ def _compared(content: Content, comparison: Comparison) -> ReportSection:
 
 def _scores(results: Results, table: Table) -> ReportSection:
     experiment, comparison = results.plan.experiment, results.comparison
-    _, target = results.plan.test
+    _, target = results.plan.text(results.stage)
+    on_dev = [[result.dev_bleu for result in results.of(system)] for system in results.systems()]
+    if all(score is not None for scores in on_dev for score in scores):
+        means = (fmean(score for score in scores if score is not None) for scores in on_dev)
+        rows = tuple((*row, f"{mean:.2f}") for row, mean in zip(table.rows, means, strict=True))
+        table = replace(table, header=(*table.header, "dev BLEU"), rows=rows)
     if experiment.published:
         published = [experiment.published.get(system) for system in results.systems()]
         cells = [EMPTY_CELL if score is None else f"{score:.2f}" for score in published]

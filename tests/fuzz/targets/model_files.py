@@ -251,11 +251,11 @@ def nested(random: Random) -> bytes:
 
 
 TARGETS = [
-    Target("yaml recipe", run_recipe, _recipes, YAML_TOKENS, nested),
-    Target("yaml experiment", run_experiment, _experiments, YAML_TOKENS, nested),
+    Target("yaml-recipe", run_recipe, _recipes, YAML_TOKENS, nested),
+    Target("yaml-experiment", run_experiment, _experiments, YAML_TOKENS, nested),
     Target("overrides", run_overrides, _overrides, YAML_TOKENS),
-    Target("yaml value", run_value, _values, YAML_TOKENS, nested),
-    Target("codec description", run_codec, _descriptions),
-    Target("codec grammar", run_codec_grammar, _grammars),
+    Target("yaml-value", run_value, _values, YAML_TOKENS, nested),
+    Target("codec-description", run_codec, _descriptions),
+    Target("codec-grammar", run_codec_grammar, _grammars),
     Target("manifest", run_manifest, _manifests),
 ]

@@ -208,7 +208,9 @@ def test_what_would_lose_a_file_or_mean_nothing_is_refused(model: Path, tmp_path
     result = run(translate_command, model, "--top-k", 3, stdin="x\n")
     assert "--temperature, --top-k and --top-p say how to sample. Add --sample." in result.stderr
     for option in ("--max-ratio", "--min-ratio"):
-        assert "expected finite length limits" in run(translate_command, model, option, "inf", stdin="x\n").stderr
+        assert (
+            "expected length limits from 0 to 100" in run(translate_command, model, option, "inf", stdin="x\n").stderr
+        )
     assert (
         "expected a --length-power from 0 to 10"
         in run(translate_command, model, "--length-power", "inf", stdin="x\n").stderr
@@ -217,6 +219,31 @@ def test_what_would_lose_a_file_or_mean_nothing_is_refused(model: Path, tmp_path
     kept.write_text("(())\n")
     result = run(translate_command, model, "--skeleton", kept, "--words", 3, stdin="x\n")
     assert "a tree without words and a number of words cannot be demanded together. Choose one." in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--length-power", "1000"), "expected a --length-power from 0 to 10, found 1000.0"),
+        (("--max-ratio", "1e18"), "from 0 to 100 actions per source piece"),
+        (("--max-extra", 10**18), "and to 100,000 more"),
+        (("--beam-size", 10**18), "expected a --beam-size from 1 to 10,000"),
+        (("--words", 10**30), "expected a number of words from 1 to 100,000"),
+        (("--words", 99_999), "no translation meets the demands"),
+        (("--word-ratio", "1e308"), "a ratio above 0 and up to 100"),
+        (("--sample", "--n-best", 10**12, "--format", "json"), "expected from 1 to 10,000 samples (--n-best)"),
+        (("--sample", "--temperature", "1e-320"), "a --temperature from 1e-06 to 1e+06"),
+    ],
+)
+def test_numbers_beyond_all_use_are_refused(model: Path, options: tuple[object, ...], message: str) -> None:
+    result = run(translate_command, model, *options, stdin="Keride yesitir .\n")
+    assert (result.returncode, message in result.stderr) == (1, True), result.stderr
+
+
+@pytest.mark.parametrize("options", [("--batch", 10**30), ("--sample", "--top-k", 10**30), ("--threads", 1024)])
+def test_numbers_that_mean_no_limit_do(model: Path, options: tuple[object, ...], lines: list[str]) -> None:
+    result = run(translate_command, model, *options, stdin=f"{lines[1]}\n")
+    assert (result.returncode, result.stdout != "") == (0, True), result.stderr
 
 
 def test_samples_and_ensembles(model: Path, lines: list[str]) -> None:

@@ -112,6 +112,12 @@ def test_paths_of_data_are_below_the_folder(write: Any) -> None:
 @pytest.mark.parametrize(
     ("lines", "overrides", "message"),
     [
+        ("", ["model.initialisation_range=.inf"], "model.initialisation_range: expected a finite number, found inf"),
+        ("", ["model.hidden_size=1" + "0" * 30], "model.hidden_size: expected a number less than or equal to 65536"),
+        ("", ["data.source_subwords.size=1" + "0" * 23], "data.source_subwords.size: expected a number less than or"),
+        ("", ["training.threads=1000"], "training.threads: expected a number less than or equal to 256, found 1000"),
+        ("", ['data.source_language=["en"]'], "data.source_language: expected a string, found ['en'] (a list)"),
+        ("", ['folder="\\ud800"'], "folder: expected a path, found '\\ud800'"),
         ("model: {hiden_size: 3}", [], "my.yaml, line 6: model has no key 'hiden_size'. Did you mean 'hidden_size'?"),
         (
             "training:\n  schedule:\n    kid: cosine",

@@ -30,7 +30,7 @@ LINES = st.lists(st.text(alphabet="ab \t\u00a0\u2028é(#_", max_size=12), max_si
 def _parse(
     source: Path, output: Path, parser: ChainParser | None = None, batch: int = 3, text: Path | None = None
 ) -> int:
-    return annotate(parser or ChainParser(), CHOICE, source, output, text, batch, lambda _: None)
+    return annotate(parser or ChainParser(), CHOICE, source, output, text, batch, lambda *_: None)
 
 
 @given(lines=LINES)
@@ -77,7 +77,7 @@ def test_what_is_done_is_not_parsed_again_and_told_first(tmp_path: Path) -> None
     with pytest.raises(RuntimeError):
         _parse(source, output, ChainParser(batches=2))
     parser, told = ChainParser(), list[int]()
-    annotate(parser, CHOICE, source, output, None, 3, told.append)
+    annotate(parser, CHOICE, source, output, None, 3, lambda _task, done, _total: told.append(done))
     assert parser.parsed == 4
     assert told == [6, 9, 10]
 
@@ -89,7 +89,7 @@ from trdec.corpora.parse import annotate
 from trdec.corpora.parsers import ParserChoice
 from support.chain_parser import ChainParser
 annotate(ChainParser(0.02), ParserChoice("chain", "dependency"), Path(sys.argv[1]), Path(sys.argv[2]), None, 3,
-         lambda _: None)
+         lambda *_: None)
 """
 
 

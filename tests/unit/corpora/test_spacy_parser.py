@@ -83,7 +83,7 @@ def test_a_file_of_sentences_becomes_a_treebank_beside_it(parser: Parser, tmp_pa
     lines = [sentence.target for sentence in islice(sentences(1), 40)]
     source, output = tmp_path / "source", tmp_path / "output"
     source.write_text("".join(f"{line}\n\n" for line in lines))
-    annotate(parser, GIVEN, source, output, None, 16, lambda _: None)
+    annotate(parser, GIVEN, source, output, None, 16, lambda *_: None)
     entries = list(treebank.read("conllu", output, source))
     assert [entry.error for entry in entries] == [None] * 80
     assert [words(entry.tree) if entry.tree else [] for entry in entries[::2]] == [split_words(line) for line in lines]

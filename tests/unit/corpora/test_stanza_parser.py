@@ -137,7 +137,7 @@ def test_the_real_pipeline_gives_every_line_a_tree_over_its_words(kind: str, mod
     lines = [sentence.target for sentence in islice(sentences(2), 10)] + ["( \u00a0 x\u00a0y -LRB-", "", "one"]
     source, output = tmp_path / "source", tmp_path / "output"
     source.write_text("".join(f"{line}\n" for line in lines))
-    annotate(parser, choice, source, output, None, 4, lambda _: None)
+    annotate(parser, choice, source, output, None, 4, lambda *_: None)
     entries = list(treebank.read(parser.format_name, output, source))
     assert [entry.error for entry in entries] == [None] * 13
     assert [words(entry.tree) if entry.tree else [] for entry in entries] == [split_words(line) for line in lines]

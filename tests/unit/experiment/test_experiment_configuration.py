@@ -144,9 +144,20 @@ def test_rows_are_saved_as_they_were_given(file: Path, tmp_path: Path) -> None:
 
 
 def test_without_a_test_set_dev_is_scored(file: Path) -> None:
-    assert make_plan(load_experiment(file)).test == (Path("data/dev.vel"), Path("data/dev.en"))
-    overrides = ["test={source: t.vel, target: t.en}", "folder=there"]
-    assert make_plan(load_experiment(file, overrides)).test == (Path("there/t.vel"), Path("there/t.en"))
+    plan = make_plan(load_experiment(file))
+    assert plan.text("translate") == (Path("data/dev.vel"), Path("data/dev.en"))
+    assert "dev" not in plan.runs[0].commands
+    tested = make_plan(load_experiment(file, ["test={source: t.vel, target: t.en}", "folder=there"]))
+    assert tested.text("translate") == (Path("there/t.vel"), Path("there/t.en"))
+    assert tested.text("dev") == (Path("there/dev.vel"), Path("there/dev.en"))
+    assert list(tested.runs[0].commands) == ["train", "dev", "score", "translate"]
+
+
+def test_a_test_set_makes_no_training_due_again(file: Path) -> None:
+    plan = make_plan(load_experiment(file))
+    tested = make_plan(load_experiment(file, ["test={source: t.vel, target: t.en}"]))
+    assert plan.files(plan.runs[0], "train") == tested.files(tested.runs[0], "train")
+    assert Path("data/t.vel") in tested.files(tested.runs[0], "translate")
 
 
 def test_a_scale_changes_what_it_names_and_has_a_directory_of_its_own(file: Path) -> None:
@@ -170,6 +181,8 @@ def test_an_unknown_scale_is_named_with_those_there_are(file: Path) -> None:
         ("seed=[1]", r"'seed=\[1\]': the configuration has no key 'seed'\. Did you mean 'seeds'\?"),
         ("systems=[trdec-dip]", r"expected a system, one of seq2seq.*'trdec-dip'\. Did you mean 'trdec-dep'\?"),
         ("systems=[lin, lin]", r"systems: the system lin is given twice\."),
+        ("scales={a/b: {seeds: [1]}}", r"scales: .*expected letters, digits.*found 'a/b'\."),
+        ("decoding.length_power=.inf", r"decoding\.length_power: expected a finite number"),
         ("seeds=[1, 2, 1]", r"seeds: the seed 1 is given twice\."),
         ("systems=[{name: lin, like: seq2seq}]", r"expected a new name, found 'lin'"),
         ("systems=[{name: a/b, like: lin}]", r"expected letters, digits.*found 'a/b'\."),

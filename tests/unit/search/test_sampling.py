@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
 
+import numpy as np
 import pytest
 import torch
 
@@ -12,7 +14,7 @@ from trdec.data.batch import SourceBatch
 from trdec.errors import UsageError
 from trdec.search.beam import BeamSettings, beam_search
 from trdec.search.limits import LengthLimits
-from trdec.search.sampling import SamplingSettings, _choose, sample
+from trdec.search.sampling import SamplingSettings, _choose, _Draws, sample
 from trdec.targets.target import replay
 
 SOURCE = SourceBatch(torch.tensor([[1, 2, 3], [4, 0, 0]]), torch.tensor([3, 1]))
@@ -40,6 +42,25 @@ def test_samples_depend_on_the_seed_and_the_sentence_s_number_alone() -> None:
     assert alone[0] == together[1]
     other = SamplingSettings(samples=3, seed=2, limits=SHORT)
     assert sample(tiny.model, tiny.effects, SOURCE, other, [7, 9]) != together
+
+
+def test_numbers_are_drawn_as_steps_need_them_and_are_the_same_however_many() -> None:
+    draws = _Draws(SamplingSettings(samples=2, seed=5), [3, 8])
+    found = torch.stack([draws.at(step) for step in range(200)], dim=2)  # B K T
+    for row, number in enumerate([3, 8]):
+        for place in range(2):
+            whole = np.random.Generator(np.random.PCG64([5, number, place])).random(200)
+            assert found[row, place].tolist() == whole.tolist()
+
+
+def test_a_great_length_that_is_not_used_costs_nothing() -> None:
+    tiny = Tiny.of("seq2seq", seed=5)
+    settings = SamplingSettings(samples=50, limits=LengthLimits(max_ratio=100, max_extra=100_000))
+    tracemalloc.start()
+    sample(tiny.model, tiny.effects, SOURCE, settings, [0, 1])
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 10 << 20  # 2 sentences, 50 samples, 100,000 steps of 8 bytes would be 80 MB
 
 
 def test_the_most_probable_action_alone_is_greedy_search() -> None:

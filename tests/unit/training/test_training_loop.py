@@ -248,11 +248,11 @@ class Signalling(TinyBatches):
         self.most_alive = 0
         self._made: list[weakref.ref[TinyBatch]] = []
 
-    def batch(self, numbers: Any) -> TinyBatch:
+    def batch(self, numbers: Any, epoch: int = 0) -> TinyBatch:
         self.asked += 1
         if self.asked == self.moment:
             os.kill(os.getpid(), self.number)
-        batch = super().batch(numbers)
+        batch = super().batch(numbers, epoch)
         self._made.append(weakref.ref(batch))
         self.most_alive = max(self.most_alive, sum(made() is not None for made in self._made))
         return batch

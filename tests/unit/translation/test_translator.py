@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,11 +16,12 @@ import torch
 import trdec.translation.translator
 from support.model_directory import trained
 from trdec.data.manifest import write_manifest
-from trdec.errors import ModelError, TextFormatError, UsageError
+from trdec.errors import ModelError, OutOfMemoryError, TextFormatError, UsageError
 from trdec.model.interfaces import SearchPrecision
 from trdec.model.weights import read_tensors, write_model_weights
 from trdec.search.beam import BeamSettings
 from trdec.search.limits import LengthLimits
+from trdec.translation.demands import Demands
 from trdec.translation.source import CONTROL_CHARACTERS, TOO_LONG, UNKNOWN_CHARACTERS
 from trdec.translation.translation import CUT_SHORT, Translation
 from trdec.translation.translator import Translator
@@ -128,6 +130,48 @@ def test_lines_stream_out_before_all_are_read(translator: Translator, lines: lis
     stream = translator.stream(endless(), batch_size=2)
     assert next(stream).text
     assert read <= 2 * trdec.translation.translator.WINDOW
+
+
+def test_the_first_lines_are_not_kept_waiting_for_a_whole_window(translator: Translator, lines: list[str]) -> None:
+    read, told = 0, []
+
+    def many() -> Iterator[str]:
+        nonlocal read
+        for line in lines[:10] * 4:
+            read += 1
+            yield line
+
+    stream = translator.stream(many(), batch_size=2, progress=told.append)
+    assert next(stream).text
+    assert read == 2
+    assert len(list(stream)) == 39
+    assert told == sorted(told)
+    assert told[-1] == 40
+
+
+def test_too_little_memory_says_what_to_change_after_the_lines_before(
+    translator: Translator, lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search, calls = trdec.translation.translator.beam_search, iter(range(9))
+
+    def hungry(*arguments: Any) -> Any:
+        if next(calls):
+            raise RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate 99 bytes.")
+        return search(*arguments)
+
+    monkeypatch.setattr(trdec.translation.translator, "beam_search", hungry)
+    stream = translator.stream(lines[:4], batch_size=1)
+    assert next(stream).text
+    with pytest.raises(OutOfMemoryError, match=r"for another 99 bytes.*`batch_size`, `beam_size` or `n_best`"):
+        next(stream)
+
+
+def test_lone_surrogates_are_no_text(translator: Translator, lines: list[str]) -> None:
+    plain, odd = translator.translate([lines[0], f"{lines[0]} \ud800"])
+    assert odd.text == plain.text
+    assert CONTROL_CHARACTERS in odd.remarks
+    with pytest.raises(UsageError, match=r"prefix 1: .*surrogate '\\ud800' at character 2"):
+        list(translator.stream(lines[:1], demands=Demands(prefixes=["a\ud800"])))
 
 
 def test_what_was_read_before_an_error_is_translated(translator: Translator, lines: list[str]) -> None:
