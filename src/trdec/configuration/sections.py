@@ -27,7 +27,7 @@ class CorpusConfiguration(_Configuration):
         description="Source sentences, one per line, perhaps in a gzip file; or a column of a table or a field of JSON "
         "lines: `pairs.tsv:1`, `pairs.jsonl:de`."
     )
-    target: Path = Field(description="Their translations, likewise.")
+    target: Path = Field(description="Their translations, one per line.")
     constituency: Path | None = Field(
         default=None,
         description="Penn-style trees of the translations, for systems that learn constituency trees.",

@@ -216,7 +216,7 @@ def _copy(directory: Path, to: Path) -> Path:
 
 
 def test_a_directory_that_is_no_model_says_so(directory: Path, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"nowhere: expected a model directory, found nothing\. Make one with"):
+    with pytest.raises(ModelError, match=r"nowhere: expected a model directory, .*found nothing\. Make one with"):
         Translator.load(tmp_path / "nowhere")
     with pytest.raises(ModelError, match=r"there is no config\.yaml"):
         Translator.load(tmp_path)
