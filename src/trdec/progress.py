@@ -27,8 +27,8 @@ AVERAGED = 1e9
 
 
 def count(amount: float) -> str:
-    """A number of things: `12,345`, or `0.4` of less than ten."""
-    return f"{amount:,.0f}" if amount >= 10 or amount == int(amount) else f"{amount:.1f}"
+    """A number of things: `12,345`, or `0.4`."""
+    return f"{amount:,.0f}" if amount >= 10 or amount == int(amount) else f"{amount:.2g}"
 
 
 def data_size(amount: float) -> str:

@@ -110,9 +110,9 @@ def translate_command(
         float, typer.Option("--min-ratio", min=0.0, help="At least this many actions per source subword.")
     ] = 0.0,
     max_ratio: Annotated[
-        float, typer.Option("--max-ratio", min=0.0, help="At most this many actions per source subword ...")
+        float, typer.Option("--max-ratio", min=0.0, help="At most this many actions (up to 100) per source subword ...")
     ] = 6.0,
-    max_extra: Annotated[int, typer.Option("--max-extra", min=0, help="... plus this many.")] = 50,
+    max_extra: Annotated[int, typer.Option("--max-extra", min=0, help="... plus this many (up to 100,000).")] = 50,
     also: Annotated[
         list[Path] | None, typer.Option("--with", help="Another model, to translate as an ensemble; may be repeated.")
     ] = None,

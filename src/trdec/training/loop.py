@@ -87,11 +87,12 @@ class Interrupt:
             signal.signal(number, handler)
 
 
-_MEMORY_ADVICE = (
+LESS_TO_TRAIN = (
     "Choose smaller batches (batches.batch_size), shorter sentences (data.filters.max_source_length, "
-    "data.filters.max_target_length, and shorter lines in dev) or a smaller model, each with another output. The last "
-    "checkpoint is intact: with more memory, the same command resumes."
+    "data.filters.max_target_length, and shorter lines in dev) or a smaller model, each with another output. "
+    "Checkpoints are intact: with more memory, the same command resumes."
 )
+"""What to change if a training needs too much memory."""
 
 LOG = "log.jsonl"
 
@@ -166,7 +167,7 @@ class Loop(Generic[AnyBatch]):
         self._resume()
         try:
             self.observer.begin(self.update, self.configuration.max_updates)
-            with self.interrupt, memory_errors(_MEMORY_ADVICE):
+            with self.interrupt, memory_errors(LESS_TO_TRAIN):
                 while not self._finished():
                     written = self._turn()
                     if self.interrupt.signal is not None and not self._finished():

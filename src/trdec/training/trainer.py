@@ -26,13 +26,13 @@ from trdec.data.codec import Codec
 from trdec.data.manifest import replacing_model_file
 from trdec.data.prepare import prepare
 from trdec.data.subword_dropout import SubwordDropout
-from trdec.errors import ConfigError, TrainingError
+from trdec.errors import ConfigError, TrainingError, memory_errors
 from trdec.files import locked, write_errors
 from trdec.model.translation_model import TranslationModel
 from trdec.systems import system_name
 from trdec.training.checkpoint import Checkpoints
 from trdec.training.interfaces import Observer, Observers
-from trdec.training.loop import LOG, Loop, Outcome, TrainingCorpus
+from trdec.training.loop import LESS_TO_TRAIN, LOG, Loop, Outcome, TrainingCorpus
 from trdec.training.memory import check_memory
 from trdec.training.metrics import Kinds, dev_bleu
 from trdec.training.observers import JsonLines, LossPlot, TensorBoard
@@ -69,7 +69,8 @@ def train(
         system = configuration.system
         inventory = codec.inventory()
         check_memory(configuration, inventory, device)
-        model = TranslationModel(configuration.model, inventory, system.encoder, system.decoder).to(device)
+        with memory_errors(LESS_TO_TRAIN):
+            model = TranslationModel(configuration.model, inventory, system.encoder, system.decoder).to(device)
         weights = sum(weight.numel() for weight in model.parameters())
         observer.note(f"{system_name(system)}: {weights:,} weights on {device.type}")
         corpus = TrainingCorpus(

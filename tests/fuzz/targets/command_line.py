@@ -6,10 +6,12 @@ files to read and a small model. File names cannot leave that folder: a slash in
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import io
 import os
 import re
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -55,15 +57,17 @@ _VALUES = (
 
 @cache
 def _model() -> Path:
-    from support.model_directory import trained
+    from support.model_directory import make_model
 
-    return trained()
+    folder = Path(tempfile.mkdtemp(prefix="trdec-fuzz-"))
+    atexit.register(shutil.rmtree, folder)
+    return make_model(folder, "trdec-con", updates=40, sentences=3)
 
 
 @contextlib.contextmanager
 def _folder() -> Iterator[None]:
     """A folder with files to read, while it is the current one."""
-    sentences = toy_sentences(3)
+    sentences = toy_sentences(2)
     with tempfile.TemporaryDirectory(prefix="trdec-fuzz-") as name:
         folder = Path(name)
         (folder / MODEL).symlink_to(_model())
@@ -181,7 +185,7 @@ def _command_lines() -> list[bytes]:
         "translate model source --sample --temperature 0.5 --top-k 3 --top-p 0.9 --seed 7 --max-ratio 3 --max-extra 9",
         "translate model source --words 4 --min-ratio 0.5 --trees out --attention out.html",
         "translate model source --word-ratio 1.5 --threads 1 --draw out",
-        "translate model source --prefix target --with model",
+        "translate model source --prefix target --with model --max-ratio 1 --beam-size 2",
         "translate model --input source --skeleton shapes --output out",
         "score model --source source --target target --trees trees --format json",
         "evaluate target --reference target --tokenise 13a --json",

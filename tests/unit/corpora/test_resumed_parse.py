@@ -79,7 +79,7 @@ def test_what_is_done_is_not_parsed_again_and_told_first(tmp_path: Path) -> None
     parser, told = ChainParser(), list[int]()
     annotate(parser, CHOICE, source, output, None, 3, lambda _task, done, _total: told.append(done))
     assert parser.parsed == 4
-    assert told == [6, 9, 10]
+    assert told == [("parsing", done, 10) for done in (6, 9, 10)]
 
 
 SLOW = """

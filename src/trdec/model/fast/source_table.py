@@ -71,7 +71,10 @@ class SourceTable:
     @cached_property
     def _padded(self) -> Tensor | None:
         """B S X, where groups have several sentences."""
-        return pad_sequence(list(self.sentences), batch_first=True) if self._at_once > 1 else None
+        if self._at_once == 1:
+            return None
+        # Not with 0: times the exponential of a query that overflows, it would not be a number.
+        return pad_sequence(list(self.sentences), batch_first=True, padding_value=1.0)
 
     @cached_property
     def _singles(self) -> list[Tensor]:

@@ -11,7 +11,8 @@ from torch import Tensor
 from trdec.model.attention import AdditiveAttention, Attention, DotAttention
 from trdec.model.fast import source_table
 from trdec.model.fast.attention import LARGEST_KEY, AttentionTape, comparison_of, parameters_of
-from trdec.model.fast.compiled import kernels_for
+from trdec.model.fast.compiled import kernels_for, using
+from trdec.model.fast.kernels import Kernels
 from trdec.model.fast.search import RowSource
 from trdec.model.fast.source_table import Readers
 
@@ -152,3 +153,13 @@ def test_sentences_that_leave_take_nothing_from_the_others() -> None:
         found = chosen.contexts(hidden, places([3, 1]))
         assert torch.equal(found[:3], all_three.contexts(hidden[:3], places([0, 0, 3])))
         assert torch.equal(found[3:], all_three.contexts(hidden[3:], places([1, 0, 0])))
+
+
+def test_a_query_that_overflows_does_no_harm_beside_padding() -> None:
+    attention = additive(torch.float32)
+    with using(Kernels()):
+        comparison = comparison_of(AdditiveAttention, torch.randn(5, SIZE), [3, 2], parameters_of(attention))
+        tape = AttentionTape(comparison, 2)
+        with torch.no_grad():
+            tape.forward(0, torch.full((2, SIZE), 60.0), Readers(torch.tensor([0, 1])))
+    torch.testing.assert_close(tape.weights[2:], torch.tensor([[1 / 3, 1 / 3, 1 / 3], [0.5, 0.5, 0.0]]))
