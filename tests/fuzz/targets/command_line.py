@@ -107,7 +107,7 @@ def run_command_line(data: bytes) -> None:
     if status == INTERNAL_ERROR:
         raise RuntimeError(_report(said))
     assert "Traceback" not in said, said
-    assert len(said) < 20_000, "a message nobody can read"
+    assert len(said) < 20_000 + 8 * len(data), "a message nobody can read"
     if status:
         raise UsageError(said)
 
