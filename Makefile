@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.ready-docs
 
-.PHONY: demo test test-slow test-systems test-breakages test-fuzz check format docs clean
+.PHONY: demo test test-slow test-systems test-breakages test-fuzz test-sanitised check format docs clean
 
 demo: $(READY)  ## train two systems on a toy language, translate, draw a tree, compare
 	$(BIN)/python examples/demo.py
@@ -15,6 +15,14 @@ test: $(READY) check  ## all tests that take a few minutes together
 
 test-breakages: $(READY)  ## break the code on purpose and see the tests fail
 	$(BIN)/python tests/breakages.py
+
+test-sanitised: $(READY)  ## the kernels in C, built to notice every read and write beyond their arrays
+	rm -rf build/sanitised
+	mkdir -p build/sanitised
+	cp -r src setup.py pyproject.toml README.md LICENSE build/sanitised
+	cd build/sanitised && CFLAGS="-g -fsanitize=address,undefined" LDFLAGS="-fsanitize=address,undefined" $(CURDIR)/$(BIN)/python setup.py --quiet build_ext --inplace --force
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \
+		PYTHONPATH=build/sanitised/src $(BIN)/python -m pytest tests/unit/model/fast/test_compiled.py
 
 test-systems: $(READY)  ## train all eight systems on the toy language: a quarter of an hour on two cores
 	$(BIN)/python tests/systems.py
@@ -40,7 +48,7 @@ format: $(READY)  ## rewrite the code in the one style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml setup.py constraints.txt src/trdec/model/fast/kernels.c
 	@command -v $(PYTHON) >/dev/null || { echo "trdec needs Python 3.11 or later: install it, or name one with PYTHON=..." >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade -c constraints.txt setuptools

@@ -24,6 +24,7 @@ from machine import matrix_product_rate, peak_memory
 from trdec.configuration.sections import ModelConfiguration
 from trdec.data.batch import Inventory, SourceBatch
 from trdec.freed_memory import keep_freed_memory
+from trdec.model.interfaces import SearchPrecision
 from trdec.model.translation_model import TranslationModel
 from trdec.search.beam import BeamSettings, beam_search
 from trdec.search.frontiers import STEPS, Effects
@@ -116,13 +117,15 @@ def _lines(path: Path, times: int) -> list[str]:
     return [" ".join([line] * times) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def measure(work: Work, name: str, beam_size: int, rows: int, most: int) -> dict[str, object]:
+def measure(
+    work: Work, name: str, beam_size: int, rows: int, most: int, precision: SearchPrecision = "float32"
+) -> dict[str, object]:
     """Sentences a second."""
     settings = BeamSettings(beam_size, limits=LengthLimits(max_ratio=0, max_extra=100_000))
     count = min(most, len(work.sources))
     chosen = np.linspace(0, len(work.sources) - 1, count).astype(int).tolist()
     sources, kinds = [work.sources[n] for n in chosen], [work.kinds[n] for n in chosen]
-    model = work.model.for_search()
+    model = work.model.for_search(precision)
     rates = [matrix_product_rate(0.5)]
     begin, begin_cpu = time.perf_counter(), time.process_time()
     actions = 0
@@ -138,6 +141,7 @@ def measure(work: Work, name: str, beam_size: int, rows: int, most: int) -> dict
         "system": name,
         "beam_size": beam_size,
         "rows": rows,
+        "precision": precision,
         "sentences": count,
         "actions_per_sentence": round(actions / count, 1),
         "sentences_per_second": round(count / elapsed, 2),
@@ -170,6 +174,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=[ROWS], help="hypotheses in a batch")
     parser.add_argument("--sentences", type=int, default=358, help="at most; beam 45 takes a tenth of them")
     parser.add_argument("--hidden-size", type=int, default=512)
+    parser.add_argument("--precision", choices=["float32", "int8"], nargs="+", default=["float32"])
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--growth", action="store_true", help="measure how cost grows with sentences and the beam")
     arguments = parser.parse_args()
@@ -184,7 +189,8 @@ def main() -> None:
         for beam_size in arguments.beam_size:
             for rows in arguments.rows:
                 most = arguments.sentences if beam_size < 20 else max(1, arguments.sentences // 10)
-                print(json.dumps(measure(work, name, beam_size, rows, most)), flush=True)
+                for precision in arguments.precision:
+                    print(json.dumps(measure(work, name, beam_size, rows, most, precision)), flush=True)
 
 
 if __name__ == "__main__":

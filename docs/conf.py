@@ -44,6 +44,7 @@ PAGES = """
 :caption: To use it
 
 tutorial
+mistakes
 raw_text
 choosing_trees
 own_trees

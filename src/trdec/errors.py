@@ -22,6 +22,7 @@
     ├── TrainingError           training that cannot continue
     │   └── TrainingInterrupted training stopped by a signal, which can be resumed
     ├── ModelError              a model directory that is missing, incomplete, damaged or from another version
+    │   └── UntrustedCodeError  a model that names code from outside trdec, which its user did not allow
     ├── OutOfMemoryError        a task that needs more memory than there is
     ├── SearchError             a sentence with no derivation that meets the demands
     └── IllegalActionError      an action that the open symbol does not allow
@@ -127,6 +128,10 @@ class TrainingInterrupted(TrainingError):
 
 class ModelError(TrdecError):
     """A model directory that is missing, incomplete, damaged or from another version."""
+
+
+class UntrustedCodeError(ModelError):
+    """A model that names code from outside trdec, which its user did not allow."""
 
 
 class OutOfMemoryError(TrdecError):

@@ -1,22 +1,30 @@
-"""Files: lines that know their place, writing all or nothing, locks, checksums, and `~` in paths."""
+"""Files: lines that know their place, writing all or nothing, locks, checksums, and `~` in paths.
+
+A text is a file of lines, or part of each line of one: `pairs.tsv:2` is the second column of a table, `pairs.jsonl:de`
+the field `de` of JSON objects. Any of them may be compressed with gzip.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import difflib
 import errno
 import fcntl
+import gzip
 import hashlib
+import json
 import os
 import re
 import secrets
 import shutil
 import sys
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO, cast
 
-from trdec.errors import EncodingError, FileError, Place, TrdecError
+from trdec.errors import EncodingError, FileError, Place, TextFormatError, TrdecError, excerpt
 
 STANDARD = "-"
 """The file name that means standard input or standard output."""
@@ -46,7 +54,7 @@ def is_blank(text: str) -> bool:
 
 
 def read_lines(path: Path | str) -> Iterator[Line]:
-    """The lines of a UTF-8 file, or of standard input for `-`, one at a time.
+    """The lines of a UTF-8 text, or of standard input for `-`, one at a time.
 
     Only a line feed (or both characters of a carriage return and line feed) ends a line.
     """
@@ -59,17 +67,57 @@ def read_lines(path: Path | str) -> Iterator[Line]:
                 f"standard input: cannot be read: {closed}. Name a file, or give text by a pipe."
             ) from error
         return
+    file, part = text_file(path)
+    with _reading(file) as stream:
+        lines = _decoded(stream, str(path))
+        if part is None:
+            yield from lines
+        else:
+            take = _field if ".jsonl" in file.suffixes else _column
+            yield from (Line(line.place, take(line, part)) for line in lines)
+
+
+_PART = re.compile(r"(.+\.(?:tsv|jsonl)(?:\.gz)?):([^:/]+)")
+
+
+def text_file(path: Path | str) -> tuple[Path, str | None]:
+    """The file that a text is in, and the column or field of it that is named after a colon, if one is."""
+    found = _PART.fullmatch(str(path))
+    return (Path(path), None) if found is None or Path(path).exists() else (Path(found[1]), found[2])
+
+
+def _column(line: Line, number: str) -> str:
+    cells = line.text.split("\t")
+    if not (number.isascii() and number.isdigit()) or int(number) == 0:
+        raise TextFormatError(f"{line.place}: expected the number of a column, such as :1, found :{number}.")
+    if int(number) > len(cells):
+        raise TextFormatError(f"{line.place}: expected {number} columns separated by tabs, found {len(cells)}.")
+    return cells[int(number) - 1]
+
+
+def _field(line: Line, name: str) -> str:
+    found: object
     try:
-        with Path(path).open("rb") as stream:
-            yield from _decoded(stream, str(path))
-    except OSError as error:
-        raise _unreadable(path, error) from error
+        found = json.loads(line.text)
+    except (ValueError, RecursionError) as error:
+        raise TextFormatError(f"{line.place}: expected a JSON object, found {excerpt(line.text)}: {error}.") from error
+    for part in (name,) if isinstance(found, dict) and name in found else name.split("."):
+        if not isinstance(found, dict) or part not in found:
+            fields = ", ".join(map(repr, found)) if isinstance(found, dict) else "no object"
+            raise TextFormatError(f"{line.place}: expected the field {part!r}, found {fields or 'no field'}.")
+        found = found[part]
+    if not isinstance(found, str):
+        raise TextFormatError(f"{line.place}: expected text in the field {name!r}, found {excerpt(json.dumps(found))}.")
+    if any("\ud800" <= character <= "\udfff" for character in found):
+        raise EncodingError(f"{line.place}: the field {name!r} has half of a surrogate pair, which is no character.")
+    return re.sub(r"[\r\n]+", " ", found)
 
 
 def _decoded(stream: Iterable[bytes], name: str) -> Iterator[Line]:
     for number, raw in enumerate(stream, start=1):
         place = Place(name, number)
         if number == 1:
+            _check_format(raw, name)
             raw = raw.removeprefix(b"\xef\xbb\xbf")
         try:
             text = raw.decode("utf-8")
@@ -82,18 +130,58 @@ def _decoded(stream: Iterable[bytes], name: str) -> Iterator[Line]:
 
 
 _BLOCK = 1 << 20
+_GZIP = b"\x1f\x8b"
+_FORMATS = {
+    _GZIP: ("gzip", "gzip -d"),
+    b"BZh": ("bzip2", "bzip2 -d"),
+    b"\xfd7zXZ": ("xz", "xz -d"),
+    b"(\xb5/\xfd": ("Zstandard", "zstd -d"),
+    b"PK\x03\x04": ("zip", "unzip"),
+}
+
+
+def _check_format(start: bytes, name: str) -> None:
+    """Raise an error that says what a text is, if its beginning shows that it is compressed or in UTF-16."""
+    for magic, (kind, command) in _FORMATS.items():
+        if start.startswith(magic):
+            raise EncodingError(
+                f"{name}: expected text, found a file compressed with {kind}. Unpack it first, with: {command}"
+            )
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")) or start[:200].count(b"\0") > len(start[:200]) // 4:
+        raise EncodingError(f"{name}: expected UTF-8, found UTF-16. Convert it with: iconv -f utf-16 -t utf-8")
+
+
+@contextlib.contextmanager
+def _reading(file: Path) -> Iterator[BinaryIO]:
+    """The bytes of a file, unpacked if it is compressed with gzip."""
+    try:
+        with file.open("rb") as packed:
+            if not packed.peek(2).startswith(_GZIP):
+                yield packed
+                return
+            with gzip.open(packed) as stream:
+                yield cast(BinaryIO, stream)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FileError(f"{file}: the gzip file is damaged or incomplete: {error}. Copy or make it again.") from error
+    except OSError as error:
+        raise unreadable(file, error) from error
+
+
+def read_beginning(path: Path, size: int) -> bytes:
+    """The first bytes of a text's file, unpacked; EncodingError if they show that it is no text."""
+    with _reading(text_file(path)[0]) as stream:
+        start = stream.read(size)
+    _check_format(start, str(path))
+    return start
 
 
 def count_lines(path: Path) -> int:
-    """How many lines a file has; the last one need not end in a line feed."""
+    """How many lines a text has; the last one need not end in a line feed."""
     lines, last = 0, b"\n"
-    try:
-        with path.open("rb") as stream:
-            while block := stream.read(_BLOCK):
-                lines += block.count(b"\n")
-                last = block[-1:]
-    except OSError as error:
-        raise _unreadable(path, error) from error
+    with _reading(text_file(path)[0]) as stream:
+        while block := stream.read(_BLOCK):
+            lines += block.count(b"\n")
+            last = block[-1:]
     return lines + (last != b"\n")
 
 
@@ -103,7 +191,17 @@ def checksum(path: Path) -> str:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error) from error
+
+
+def text_checksum(path: Path) -> str:
+    """The SHA-256 of a text's content, compressed or not, and which part of it is read."""
+    file, part = text_file(path)
+    digest = hashlib.sha256()
+    with _reading(file) as stream:
+        while block := stream.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest() if part is None else f"{digest.hexdigest()}:{part}"
 
 
 def checksum_of_text(text: str) -> str:
@@ -241,8 +339,27 @@ def locked(path: Path, refusal: TrdecError | None = None) -> Iterator[None]:
         yield
 
 
-def _unreadable(path: Path | str, error: OSError) -> FileError:
-    return FileError(f"{path}: cannot be read: {_reason(error)}. Check the name and its permissions.")
+def unreadable(path: Path | str, error: OSError) -> FileError:
+    """The error that a file cannot be read; of a missing one, its full path and the most similar name there is."""
+    whole = "" if Path(path).is_absolute() else f" ({Path(path).absolute()})"
+    advice = similar_name(Path(path)) if isinstance(error, FileNotFoundError) else ""
+    return FileError(
+        f"{path}: cannot be read: {_reason(error)}{whole}.{advice or ' Check the name and its permissions.'}"
+    )
+
+
+def similar_name(path: Path) -> str:
+    """A sentence that suggests the existing path most similar to a missing one, with a space before it, or nothing."""
+    there = path
+    while not there.parent.is_dir():
+        there = there.parent
+    try:
+        close = difflib.get_close_matches(there.name, [found.name for found in there.parent.iterdir()], n=1)
+    except OSError:
+        return ""
+    if close:
+        return f" Did you mean {str(there.with_name(close[0]))!r}?"
+    return f" There is no folder {str(there)!r}." if there != path else ""
 
 
 def _reason(error: OSError) -> str:
@@ -253,6 +370,8 @@ def at_home(value: Any) -> Any:
     """A path with a leading `~` or `~name` expanded as in a shell; any other value as it is."""
     if not isinstance(value, Path):
         return value
+    if "\0" in str(value):
+        raise ValueError(f"expected a path, found {str(value)!r}: no file has the character NUL in its name.")
     try:
         os.fsencode(value)
         return value.expanduser()

@@ -5,13 +5,14 @@ The eight systems of the paper's table 2 are rows of `SYSTEMS`; any other is the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import reduce
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from trdec.errors import UsageError
+from trdec.errors import UntrustedCodeError, UsageError
 from trdec.extensions import did_you_mean, is_extension, load_extension, unknown_name
 from trdec.targets import TARGETS
 from trdec.targets.target import Target
@@ -121,6 +122,23 @@ class System(BaseModel):
     def extensions(self) -> tuple[str, ...]:
         """What it names from outside the package that prepared data depend on."""
         return tuple(name for name in (*self.trees, *self.transforms, self.target) if is_extension(name))
+
+    @property
+    def foreign_code(self) -> tuple[str, ...]:
+        """Everything that it names from outside the package."""
+        return (*self.extensions, *(name for name in (self.encoder, self.decoder) if is_extension(name)))
+
+    def check_allowed(self, allow: Collection[str], file: Path) -> None:
+        """Refuse code from outside the package that a model's file names and its user does not; nothing is imported."""
+        for name in allow:
+            if not is_extension(name):
+                raise UsageError(f"expected `allow` to name code as module:attribute, found {name!r}.")
+        if refused := [name for name in dict.fromkeys(self.foreign_code) if name not in allow]:
+            raise UntrustedCodeError(
+                f"{file}: this model names code that is not part of trdec and would run with your rights: "
+                f"{', '.join(refused)}. Nothing was imported. If you know this code and trust it, name it yourself: "
+                + " ".join(f"`allow` {name}" for name in refused)
+            )
 
 
 SYSTEMS: dict[str, System] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -94,10 +95,7 @@ class Subwords:
         except (RuntimeError, OSError) as error:
             if failed:  # reading the lines, not learning from them
                 raise failed[0] from None
-            raise SubwordError(
-                f"cannot learn {size} {kind} pieces from this text: {error}. "
-                "Choose a smaller size for a small text, a larger one for a text with many different characters."
-            ) from error
+            raise SubwordError(f"cannot learn {size} {kind} pieces from this text: {_reason(str(error))}") from error
         return cls(buffer.getvalue())
 
     def for_spaced_words(self) -> Subwords:
@@ -150,6 +148,19 @@ class Subwords:
         return bool(self._processor.is_control(number) or self._processor.is_unknown(number))
 
 
+def _reason(message: str) -> str:
+    """What sentencepiece's message says to someone who has not read its code."""
+    if found := re.search(r"required_chars\. \d+ vs (\d+)", message):
+        return f"it has so many different characters that it needs at least {found[1]}. Choose a larger size."
+    if found := re.search(r"value <= (\d+)", message):
+        return f"it is so small that it has at most {found[1]}. Choose a smaller size."
+    said = re.sub(r"^.*\.cc\(\d+\) (\[.*?\] )?", "", message, flags=re.DOTALL).strip().rstrip(".")
+    return (
+        f"{said or 'it has no words'}. "
+        "Choose a smaller size for a small text, a larger one for a text with many different characters."
+    )
+
+
 class Side:
     """One side of a corpus: text as words and words as pieces; it can be pickled for worker processes."""
 
@@ -163,10 +174,9 @@ class Side:
         """The pieces of the words, in one list."""
         return [piece for word in words for piece in self.subwords.split(word)]
 
-    def round_trip(self, text: str) -> str:
-        """The text after it was split into words and pieces and put together again."""
-        pieces = "".join(self.pieces(self.split(text)))
-        return self.join(self.tokeniser.words_of(pieces))
+    def text_of(self, pieces: Sequence[str]) -> str:
+        """The line that the pieces spell."""
+        return self.join(self.tokeniser.words_of("".join(pieces)))
 
     def __reduce__(self) -> tuple[Callable[..., Side], tuple[bytes, Tokeniser]]:
         return _from_model, (self.subwords.model, self.tokeniser)

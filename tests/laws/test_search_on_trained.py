@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import torch
-from rich.console import Console
 
 from support.search_laws import (
     NUMBERS,
@@ -27,7 +26,6 @@ from trdec.search.frontiers import Effects
 from trdec.search.limits import LengthLimits, Normalisation
 from trdec.systems import SYSTEMS, system_name
 from trdec.targets.target import replay
-from trdec.training.display import TrainingDisplay
 from trdec.training.trainer import train
 from trdec.translation.model_directory import load_model
 
@@ -60,7 +58,7 @@ def trained(request: pytest.FixtureRequest, toy: Path) -> Small:
     torch.set_num_threads(1)
     output = toy / request.param
     overrides = [f"system={request.param}", f"folder={toy / 'toy'}", f"output={output}", *SMALL]
-    train(load_configuration(RECIPE, overrides), TrainingDisplay(Console()))
+    train(load_configuration(RECIPE, overrides))
     codec, model, _ = load_model(output)
     lines = (toy / "toy" / "train.vel").read_text(encoding="utf-8").splitlines()
     effects = Effects.of(codec.target, codec.table, [codec.unknown_action])

@@ -14,7 +14,7 @@ from support.small_models import small, small_dev
 from trdec.configuration.sections import DropoutConfiguration, ModelConfiguration
 from trdec.data.batch import Batch, collate
 from trdec.model.dropout import NO_DROPOUT
-from trdec.model.fast import kernels
+from trdec.model.fast import source_table
 from trdec.model.fast.form import fast_form
 from trdec.model.interfaces import SearchModel, step_through
 from trdec.model.translation_model import TranslationModel
@@ -54,10 +54,10 @@ def gradients(model: TranslationModel, features: Tensor) -> dict[str, Tensor]:
     return {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
 
 
-@pytest.fixture(params=[0, kernels.CACHED], ids=["a sentence at a time", "in groups of sentences"])
+@pytest.fixture(params=[0, source_table.CACHED], ids=["a sentence at a time", "in groups of sentences"])
 def both_forms(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Attention as large networks compute it, then as small ones do; these are small enough for both."""
-    monkeypatch.setattr(kernels, "CACHED", request.param)
+    monkeypatch.setattr(source_table, "CACHED", request.param)
 
 
 @kinds
@@ -191,6 +191,15 @@ def test_a_search_model_has_the_probabilities_of_the_definition(kind: dict[str, 
     model, batch = make_model(kind).eval(), random_batch(12)
     expected = stepped_log_probs(model, batch)
     torch.testing.assert_close(stepped_log_probs(model.for_search(), batch), expected, rtol=1e-9, atol=1e-9)
+
+
+@kinds
+def test_a_search_model_in_int8_has_nearly_the_probabilities_of_the_definition(kind: dict[str, object]) -> None:
+    model, batch = make_model(kind).eval(), random_batch(12)
+    expected, found = stepped_log_probs(model, batch).exp(), stepped_log_probs(model.for_search("int8"), batch).exp()
+    assert not torch.equal(found, expected)
+    torch.testing.assert_close(found, expected, rtol=0, atol=0.02)
+    assert torch.equal(found == 0, expected == 0)
 
 
 @kinds

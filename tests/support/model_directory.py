@@ -16,7 +16,7 @@ from trdec.configuration.sections import ModelConfiguration
 from trdec.data.batch import collate
 from trdec.data.prepare import prepare
 from trdec.model.translation_model import TranslationModel
-from trdec.model.weights import weights_of, write_tensors
+from trdec.model.weights import weights_of, write_model_weights
 from trdec.systems import SYSTEMS
 
 
@@ -47,5 +47,5 @@ def make_model(folder: Path, system: str, updates: int = 0, sentences: int = 8) 
         torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)
         optimiser.step()
     configuration.save(directory / CONFIGURATION_FILE)
-    write_tensors(directory / "model.safetensors", weights_of(model))
+    write_model_weights(directory, weights_of(model))
     return directory

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -47,7 +48,7 @@ published: {seq2seq: 10.9}
 def _write(folder: Path, output: Path) -> Path:
     (folder / "recipe.yaml").write_text(RECIPE)
     path = folder / "experiment.yaml"
-    path.write_text(EXPERIMENT.replace("OUTPUT", str(output)))
+    path.write_text(EXPERIMENT.replace("OUTPUT", json.dumps(str(output))))
     return path
 
 
@@ -66,14 +67,19 @@ def _results(output: Path) -> dict[str, Any]:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of a finished experiment; its file stands beside it."""
     folder = tmp_path_factory.mktemp("experiment")
-    file = _write(folder, folder / "out")
+    out = folder / "my #1: [out] of 'two'"  # a name that neither YAML nor a shell may take apart
+    file = _write(folder, out)
     command = [sys.executable, "-m", "trdec.cli.main", "experiment", str(file), "--jobs", "2"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
-    assert result.stdout == f"{folder / 'out' / 'report.html'}\n"
+    assert result.stdout == f"{out / 'report.html'}\n"
     assert "trdec-binary, seed 1: trained in" in result.stderr
-    assert "trdec-binary, seed 1: translated 50 lines" in result.stderr
-    return folder / "out"
+    assert result.stderr.count("trdec-binary, seed 1: translated 50 lines") == 2  # dev and test
+    first_test = result.stderr.index(": translating\n")
+    assert all(
+        f"{system}, seed 1: translating dev" in result.stderr[:first_test] for system in ("seq2seq", "trdec-binary")
+    )
+    return out
 
 
 def test_the_report_has_a_row_for_each_system(finished: Path) -> None:
@@ -91,6 +97,22 @@ def test_the_scores_are_those_of_evaluating_the_translations(finished: Path, trd
         translations = finished / "runs" / f"{run['system']}-1" / "translations.txt"
         found = trdec("evaluate", translations, "--reference", finished / "toy" / "test.en", "--json")
         assert json.loads(found.stdout)["bleu"]["score"] == pytest.approx(row["bleu"]["mean"])
+
+
+def test_the_report_can_be_written_again_on_what_is_finished(finished: Path, trdec: Run) -> None:
+    markdown = (finished / "report.md").read_text()
+    assert "dev BLEU" in markdown
+    (finished / "report.md").unlink()
+    records = [finished / "runs" / f"{system}-1" / "translate.json" for system in ("seq2seq", "trdec-binary")]
+    kept = [record.read_bytes() for record in records]
+    for record in records:
+        record.unlink()
+    trdec("experiment", finished.parent / "experiment.yaml", "--report")
+    assert "scored on dev.en" in (finished / "report.md").read_text()
+    for record, content in zip(records, kept, strict=True):
+        record.write_bytes(content)
+    trdec("experiment", finished.parent / "experiment.yaml", "--report")
+    assert "scored on test.en" in (finished / "report.md").read_text()
 
 
 def test_the_report_says_what_each_system_was_given(finished: Path) -> None:
@@ -132,7 +154,7 @@ def test_every_command_of_the_report_can_be_run_again(finished: Path, trdec: Run
     report = json.loads((finished / "report.json").read_text())
     before = (finished / "runs" / "seq2seq-1" / "translations.txt").read_bytes()
     for command in report["runs"][0]["commands"].values():
-        result = trdec(*command.removeprefix("trdec ").split(" "))
+        result = trdec(*shlex.split(command)[1:])
         assert result.returncode == 0, result.stderr
     assert (finished / "runs" / "seq2seq-1" / "translations.txt").read_bytes() == before
 

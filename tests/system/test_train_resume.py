@@ -20,7 +20,9 @@ import pytest
 
 from trdec.cli import main
 from trdec.corpora.toy.generate import write_corpus
+from trdec.data.manifest import MANIFEST, WEIGHTS
 from trdec.training import loop
+from trdec.translation.model_directory import load_model
 
 # Processes are forked from one that has only imported torch: quick to start, and like new.
 PROCESSES = multiprocessing.get_context("forkserver")
@@ -147,12 +149,17 @@ def kill_and_compare(experiment: Experiment, run: Run, folder: Path, kills: int,
         wait_for_update(process, folder / "killed", done + generator.randint(1, 7))
         time.sleep(generator.uniform(0, 0.04))  # anywhere: in an update, in a validation, in a checkpoint
         assert end(process, signal.SIGKILL) == -signal.SIGKILL
+        if (folder / "killed" / WEIGHTS).exists():
+            load_model(folder / "killed")
         done = max((int(path.name[7:]) for path in (folder / "killed" / "checkpoints").glob("update-*")), default=0)
     code, _, errors = run(folder / "killed", updates)
     assert code == 0, errors
     assert done and f"resuming after update {done}, " in errors
     assert weights(folder / "killed") == weights(folder / "whole")
     assert log_without_time(folder / "killed") == log_without_time(folder / "whole")
+    for name in ("killed", "whole"):
+        assert (folder / name / MANIFEST).exists()
+        load_model(folder / name)
 
 
 def test_three_kills_leave_no_trace(experiment: Experiment, run: Run, tmp_path: Path) -> None:
@@ -185,6 +192,7 @@ def test_what_a_training_leaves_and_what_it_refuses(run: Run, tmp_path: Path) ->
     names = {path.name for path in model.iterdir() if not path.name.startswith(".")}
     assert names == {
         *("config.yaml", "codec", "data", "log.jsonl", "loss.png", "checkpoints", "best", "model.safetensors"),
+        "manifest.json",
     }
     code, _, errors = run(model, *keys, "model.hidden_size=9")
     assert code == 1

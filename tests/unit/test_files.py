@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import lzma
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,16 +14,18 @@ from pathlib import Path
 
 import pytest
 
-from trdec.errors import FileError, TrainingError
+from trdec.errors import FileError, TextFormatError, TrainingError
 from trdec.files import (
     checksum,
     checksum_of_text,
     count_lines,
     locked,
+    read_lines,
     remove_folder,
     remove_leftovers,
     replacing_file,
     replacing_folder,
+    text_checksum,
     writing,
 )
 
@@ -134,3 +139,74 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(FileError, match=r"file/lock: cannot be written"), locked(tmp_path / "file" / "lock"):
         pass
+
+
+def test_a_missing_file_is_named_in_full_with_the_most_similar_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "train.de").touch()
+    monkeypatch.chdir(tmp_path)
+    for missing, similar in (("corpus/trian.de", "corpus/train.de"), ("corpsu/train.de", "corpus")):
+        with pytest.raises(FileError, match=rf"^{missing}: .*\({tmp_path}/{missing}\)\. Did you mean '{similar}'\?$"):
+            next(read_lines(Path(missing)))
+    with pytest.raises(FileError, match="There is no folder 'elsewhere'"):
+        next(read_lines("elsewhere/train.de"))
+
+
+TABLE = "ein Hund\ta dog\neine Katze\ta cat\n"
+OBJECTS = """\
+{"id": 1, "translation": {"de": "ein Hund", "en": "a dog"}, "a.b": "x\\ny"}
+{"id": 2, "translation": {"de": "eine Katze", "en": "a cat"}, "a.b": "z"}
+"""
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    ("name", "content", "part", "expected"),
+    [
+        ("text", "a\nb\n", "", ["a", "b"]),
+        ("pairs.tsv", TABLE, ":1", ["ein Hund", "eine Katze"]),
+        ("pairs.tsv", TABLE, ":2", ["a dog", "a cat"]),
+        ("pairs.jsonl", OBJECTS, ":translation.en", ["a dog", "a cat"]),
+        ("pairs.jsonl", OBJECTS, ":a.b", ["x y", "z"]),
+    ],
+)
+def test_a_text_is_a_file_or_part_of_one_compressed_or_not(
+    name: str, content: str, part: str, expected: list[str], packed: bool, tmp_path: Path
+) -> None:
+    file = tmp_path / f"{name}{'.gz' if packed else ''}"
+    file.write_bytes(gzip.compress(content.encode()) if packed else content.encode())
+    path = Path(f"{file}{part}")
+    assert [(line.place.line, line.text) for line in read_lines(path)] == list(enumerate(expected, start=1))
+    assert count_lines(path) == 2
+    assert text_checksum(path) == checksum_of_text(content) + part
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "message"),
+    [
+        ("a.tsv:2", "x\ty\nx\n", "a.tsv:2, line 2: expected 2 columns separated by tabs, found 1"),
+        ("a.tsv:de", "x\ty\n", "a.tsv:de, line 1: expected the number of a column"),
+        ("a.tsv:0", "x\ty\n", "a.tsv:0, line 1: expected the number of a column"),
+        ("a.jsonl:de", '{"en": "x"}\n', "a.jsonl:de, line 1: expected the field 'de', found 'en'"),
+        ("a.jsonl:de", '{"de": "x"}\n{"de": 3}\n', "a.jsonl:de, line 2: expected text in the field 'de', found '3'"),
+        ("a.jsonl:de", '{"de": "x"}\n\n', "a.jsonl:de, line 2: expected a JSON object"),
+        ("a.jsonl:de", '["x"]\n', "a.jsonl:de, line 1: expected the field 'de', found no object"),
+        ("a.jsonl:de", '{"de": "\\ud800"}\n', "a.jsonl:de, line 1: the field 'de' has half of a surrogate pair"),
+        ("a.gz", gzip.compress(b"a cat" * 50, mtime=0)[:-9], "a.gz: the gzip file is damaged or incomplete"),
+        ("a.txt", "a cat\n".encode("utf-16"), "a.txt: expected UTF-8, found UTF-16"),
+        ("a.txt", lzma.compress(b"a cat\n"), "a.txt: expected text, found a file compressed with xz"),
+    ],
+)
+def test_what_is_wrong_with_a_text_is_said_with_file_and_line(
+    path: str, content: str | bytes, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / path.split(":")[0]).write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises((TextFormatError, FileError), match=re.escape(message)):
+        list(read_lines(tmp_path / path))
+
+
+def test_a_file_whose_name_has_a_colon_is_that_file(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv:1").write_text("x\ty\n")
+    assert [line.text for line in read_lines(tmp_path / "a.tsv:1")] == ["x\ty"]

@@ -60,8 +60,20 @@ def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
 
 
 def test_too_many_pieces_for_the_text_are_refused() -> None:
-    with pytest.raises(SubwordError, match=r"cannot learn 5000 bpe pieces from this text: .*smaller size"):
+    with pytest.raises(SubwordError, match=r"cannot learn 5000 bpe pieces .* at most \d+\. Choose a smaller size\.$"):
         Subwords.train(LINES, "bpe", 5000)
+
+
+def test_too_few_pieces_for_the_characters_are_refused() -> None:
+    with pytest.raises(SubwordError, match=r"cannot learn 3 bpe pieces .* at least \d+\. Choose a larger size\.$"):
+        Subwords.train(LINES, "bpe", 3)
+
+
+@pytest.mark.parametrize("lines", [[], [""]])
+def test_nothing_of_the_inside_of_sentencepiece_is_shown(lines: list[str]) -> None:
+    with pytest.raises(SubwordError) as caught:
+        Subwords.train(lines, "bpe", 30)
+    assert ".cc" not in str(caught.value)
 
 
 def test_text_that_cannot_be_read_is_said_to_be_that(tmp_path: Path) -> None:

@@ -35,12 +35,14 @@ def experiment_command(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be done and how long it would take; change nothing.")
     ] = False,
+    report_only: Annotated[
+        bool, typer.Option("--report", help="Report on the runs that are finished so far; run nothing.")
+    ] = False,
 ) -> None:
     """Train systems with seeds, translate, score, and report; after an interruption, the same command resumes."""
     from trdec.experiment.configuration import EXPERIMENT_FILE, load_experiment
     from trdec.experiment.display import ExperimentDisplay
     from trdec.experiment.plan import make_plan
-    from trdec.experiment.report import write_report
     from trdec.experiment.run import execute
 
     chosen = load_experiment(config, overrides or (), scale)
@@ -48,6 +50,9 @@ def experiment_command(
         _show_plan(chosen, jobs)
         return
     plan = make_plan(chosen)
+    if report_only:
+        _report(plan, {})
+        return
     _make_toy(chosen, plan)
     plan.check_files()
     plan.directory.mkdir(parents=True, exist_ok=True)
@@ -61,11 +66,18 @@ def experiment_command(
     _list_failures(failures)
     failed = {failure.run.name for failure in failures}
     if len(failed) < len(plan.runs):
-        written = write_report(plan, {failure.run.name: failure.reason for failure in failures}, _command())
-        say(f"the report is in {written.html} and {written.markdown}")
-        print(written.html)
+        _report(plan, {failure.run.name: failure.reason for failure in failures})
     if failures:
         raise typer.Exit(1)
+
+
+def _report(plan: Plan, failures: dict[str, str]) -> None:
+    from trdec.experiment.plan import shell_command
+    from trdec.experiment.report import write_report
+
+    written = write_report(plan, failures, shell_command(sys.argv[1:]))
+    say(f"the report is in {written.html} and {written.markdown}")
+    print(written.html)
 
 
 def _make_toy(chosen: ExperimentConfiguration, plan: Plan) -> None:
@@ -86,13 +98,13 @@ def _make_toy(chosen: ExperimentConfiguration, plan: Plan) -> None:
 def _show_plan(chosen: ExperimentConfiguration, jobs: int) -> None:
     """Print every command, then try out each system briefly and estimate how long everything will take."""
     from trdec.corpora.toy.generate import write_corpus
-    from trdec.experiment.plan import estimates, make_plan, total_seconds
+    from trdec.experiment.plan import estimates, make_plan, shell_command, total_seconds
 
     plan = make_plan(chosen)
     for run in plan.runs:
         print(f"# {run.name}")
         for command in run.commands.values():
-            print(f"trdec {' '.join(command)}")
+            print(shell_command(command))
     folder: AbstractContextManager[str]
     folder = tempfile.TemporaryDirectory(prefix="trdec-toy-") if chosen.toy else nullcontext("")
     with folder as name:
@@ -115,10 +127,6 @@ def _list_failures(failures: list[Failure]) -> None:
     for failure in failures:
         indented = "\n".join(f"  {line}" for line in failure.reason.splitlines())
         say(f"{failure.run.name}: failed to {failure.stage}; see {failure.log}\n{indented}")
-
-
-def _command() -> str:
-    return " ".join(["trdec", *sys.argv[1:]])
 
 
 def _duration(seconds: float) -> str:

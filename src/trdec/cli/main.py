@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import platform
 import shlex
 import sys
 import tempfile
@@ -46,25 +47,35 @@ app = typer.Typer(
     cls=_Verbs,
     help="Translation models that generate a tree together with the translation.",
     no_args_is_help=True,
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"trdec {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _options(
-    version: bool = typer.Option(
-        False, "--version", help="Show the version and exit.", callback=_version, is_eager=True
-    ),
+    context: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Show the version and exit."),
+    verbose: bool = typer.Option(False, "--verbose", help="With --version: show what computes, too."),
 ) -> None:
     """Translation models that generate a tree together with the translation."""
+    if version:
+        typer.echo(f"trdec {__version__}")
+        if verbose:
+            _show_what_computes()
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        context.fail("Missing command.")
+
+
+def _show_what_computes() -> None:
+    import torch
+
+    from trdec.model.fast.compiled import kernels_for
+
+    typer.echo(f"Python {platform.python_version()}")
+    typer.echo(f"torch {torch.__version__}, {torch.get_num_threads()} threads")
+    typer.echo(f"kernels in {kernels_for(torch.empty(0)).name}")
 
 
 def _add_verbs() -> None:
@@ -73,7 +84,9 @@ def _add_verbs() -> None:
         data,
         evaluate,
         experiment,
+        export,
         grammar,
+        init,
         prepare,
         score,
         tokenise,
@@ -87,11 +100,13 @@ def _add_verbs() -> None:
     app.add_typer(grammar.grammar_app, name="grammar")
     app.add_typer(data.data_app, name="data")
     app.command("toy")(toy.toy_command)
+    app.command("init")(init.init_command)
     app.command("tokenise")(tokenise.tokenise_command)
     app.command("detokenise")(tokenise.detokenise_command)
     app.command("prepare")(prepare.prepare_command)
     app.command("train")(train.train_command)
     app.command("translate")(translate.translate_command)
+    app.command("export")(export.export_command)
     app.command("score")(score.score_command)
     app.command("experiment")(experiment.experiment_command)
     app.command("evaluate")(evaluate.evaluate_command)

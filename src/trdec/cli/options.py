@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 FLAGS = {
+    "allow": "--allow",
     "annotation": "--annotation",
     "batch_size": "--batch",
     "beam_size": "--beam-size",
@@ -173,6 +174,36 @@ TransformOption = Annotated[
 ]
 MaxDepthOption = Annotated[
     int | None, typer.Option("--max-depth", min=1, help="Dissolve nodes deeper than this, after all transforms.")
+]
+AllowOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow",
+        metavar="MODULE:NAME",
+        help="Let the model use this code, which is not part of trdec; may be repeated. Without it, such a model is "
+        "refused.",
+    ),
+]
+
+
+def _complete_systems(incomplete: str) -> list[str]:
+    from trdec.systems import SYSTEMS
+
+    return [name for name in SYSTEMS if name.startswith(incomplete)]
+
+
+def complete_keys(incomplete: str) -> list[str]:
+    """The keys of a configuration that begin like this, for a shell that completes `key=value`."""
+    from trdec.configuration import Configuration
+    from trdec.configuration.document import dotted_names
+    from trdec.systems import SYSTEMS
+
+    choices = [f"system={name}" for name in SYSTEMS] + [f"{name}=" for name in dotted_names(Configuration)]
+    return [choice for choice in choices if choice.startswith(incomplete)]
+
+
+SystemOption = Annotated[
+    str, typer.Option("--system", metavar="NAME", help="What to train.", autocompletion=_complete_systems)
 ]
 ThreadsOption = Annotated[int, typer.Option("--threads", min=1, max=1024, help="Processor cores to use.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON.")]

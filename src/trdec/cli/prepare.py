@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from trdec.cli.options import JsonOption, standard_error
+from trdec.cli.options import JsonOption, complete_keys, standard_error
 
 
 def prepare_command(
@@ -19,7 +19,10 @@ def prepare_command(
         Path, typer.Argument(metavar="CONFIG.yaml", help="The configuration that training takes.")
     ],
     overrides: Annotated[
-        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Keys to change, such as system=seq2seq.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[KEY=VALUE]...", help="Keys to change, such as system=seq2seq.", autocompletion=complete_keys
+        ),
     ] = None,
     workers: Annotated[
         int, typer.Option("--workers", min=0, max=1024, help="Processes to use; 0 is one per processor.")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trdec.cli.options import STANDARD_STREAM, OutputOption, ThreadsOption, standard_error
+from trdec.cli.options import STANDARD_STREAM, AllowOption, OutputOption, ThreadsOption, standard_error
 from trdec.cli.translate import OutputFormat
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ SCORED_TOGETHER = 200
 
 
 def score_command(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model directory, as `trdec train` writes it.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model directory, or an archive of `trdec export`.")],
     source: Annotated[Path, typer.Option("--source", help="The source sentences, one per line.")],
     target: Annotated[Path, typer.Option("--target", help="Their translations, one per line.")],
     trees: Annotated[
@@ -43,6 +43,7 @@ def score_command(
         bool, typer.Option("--summary", help="Write only how much of the loss is of which kind, over all translations.")
     ] = False,
     threads: ThreadsOption = 1,
+    allow: AllowOption = None,
 ) -> None:
     """Write the log-probability of each translation, and of each kind of action in it; or a summary.
 
@@ -52,7 +53,7 @@ def score_command(
     import torch
 
     from trdec.errors import UsageError
-    from trdec.files import count_lines, writing
+    from trdec.files import count_lines, text_file, writing
     from trdec.progress import ProgressDisplay
     from trdec.translation.model_directory import load_model
     from trdec.translation.scoring import Scorer
@@ -60,10 +61,10 @@ def score_command(
     if trees is not None and annotation is not None:
         raise UsageError("trees are given twice, by --trees and by --annotation. Choose one.")
     torch.set_num_threads(min(threads, os.cpu_count() or 1))
-    codec, network, _ = load_model(model)
+    codec, network, _ = load_model(model, allow=allow or ())
     scorer = Scorer(network, codec)
     problems: Counter[str] = Counter()
-    total = count_lines(source) if source.is_file() else None
+    total = count_lines(source) if text_file(source)[0].is_file() else None
     with writing(output) as stream, ProgressDisplay(standard_error()) as progress:
         pairs = scorer.pairs(source, target, trees, annotation)
         every = _noting(problems, _scored(scorer, pairs, lambda done: progress("scoring", done, total)))

@@ -7,14 +7,18 @@ from typing import Annotated
 
 import typer
 
-from trdec.cli.options import say, standard_error
+from trdec.cli.options import complete_keys, say, standard_error
 
 
 def train_command(
     config: Annotated[Path, typer.Argument(metavar="CONFIG", help="A YAML file; configs/ has recipes.")],
     overrides: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[KEY=VALUE]...", help="Keys of the file to change, such as model.hidden_size=256."),
+        typer.Argument(
+            metavar="[KEY=VALUE]...",
+            help="Keys of the file to change, such as model.hidden_size=256.",
+            autocompletion=complete_keys,
+        ),
     ] = None,
     workers: Annotated[int, typer.Option("--workers", min=1, max=1024, help="Processes that prepare the data.")] = 1,
 ) -> None:

@@ -17,6 +17,7 @@ import typer
 
 from trdec.cli.options import (
     STANDARD_STREAM,
+    AllowOption,
     InputArgument,
     InputOption,
     OutputOption,
@@ -28,7 +29,7 @@ from trdec.cli.options import (
     standard_error,
 )
 from trdec.errors import FileError, UsageError
-from trdec.files import STANDARD, count_lines, read_lines, writing
+from trdec.files import STANDARD, count_lines, read_lines, text_file, writing
 
 if TYPE_CHECKING:
     from trdec.translation.translation import Translation
@@ -47,6 +48,13 @@ class OutputFormat(StrEnum):
     json = "json"
 
 
+class Precision(StrEnum):
+    """What search multiplies."""
+
+    float32 = "float32"
+    int8 = "int8"
+
+
 class LengthUnit(StrEnum):
     """What the length of a translation is counted in."""
 
@@ -55,7 +63,7 @@ class LengthUnit(StrEnum):
 
 
 def translate_command(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model directory, as `trdec train` writes it.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model directory, or an archive of `trdec export`.")],
     file: InputArgument = STANDARD_STREAM,
     input_file: InputOption = None,
     output: OutputOption = STANDARD_STREAM,
@@ -89,6 +97,9 @@ def translate_command(
         int | None, typer.Option("--batch", min=1, help="Sentences translated together; affects only speed and memory.")
     ] = None,
     threads: ThreadsOption = 1,
+    precision: Annotated[
+        Precision, typer.Option("--precision", help="int8 rounds the weights to eight bits, which is faster.")
+    ] = Precision.float32,
     length_power: Annotated[
         float, typer.Option("--length-power", min=0.0, help="Divide log-probabilities by length to this power.")
     ] = 1.0,
@@ -130,6 +141,7 @@ def translate_command(
     word_ratio: Annotated[
         float | None, typer.Option("--word-ratio", help="The number of words per word of the source.")
     ] = None,
+    allow: AllowOption = None,
 ) -> None:
     """Translate each line; an empty line gives an empty line. Translations are written as they are made."""
     source = chosen_input(file, input_file)
@@ -145,6 +157,7 @@ def translate_command(
 
     import torch
 
+    from trdec.data.inspection import check_is_text
     from trdec.search.beam import BeamSettings
     from trdec.search.limits import LengthLimits, Normalisation
     from trdec.search.sampling import SamplingSettings
@@ -160,7 +173,9 @@ def translate_command(
     else:
         settings = BeamSettings(max(beam_size, n_best), n_best, normalisation, limits)
     demands = Demands(_lines(prefix), _trees(skeleton), words, word_ratio)
-    translator = Translator.load(model, *(also or ()))
+    if text_file(source)[0].is_file():
+        check_is_text(source)
+    translator = Translator.load(model, *(also or ()), allow=allow or (), precision=precision.value)
     typed = str(source) == STANDARD and sys.stdin.isatty()  # someone who types is waiting for each translation
     lines = _begun(line.text for line in read_lines(source))
     remarks: Counter[str] = Counter()
@@ -204,7 +219,7 @@ def check_attention_file(path: Path) -> None:
 
 def check_distinct(inputs: Iterable[Path | None], outputs: Iterable[Path | None]) -> None:
     """Refuse an output that is also an input or another output: it would be overwritten."""
-    taken = {path.resolve() for path in inputs if path is not None and str(path) != STANDARD}
+    taken = {text_file(path)[0].resolve() for path in inputs if path is not None and str(path) != STANDARD}
     for path in outputs:
         if path is not None and str(path) != STANDARD:
             if path.resolve() in taken:
@@ -316,7 +331,7 @@ def _progress(source: Path, output: Path) -> Iterator[Callable[[int], None] | No
         return
     from trdec.progress import ProgressDisplay
 
-    total = count_lines(source) if source.is_file() else None
+    total = count_lines(source) if text_file(source)[0].is_file() else None
     with ProgressDisplay(standard_error()) as show:
         show("translating", 0, total)
         yield lambda done: show("translating", done, total)

@@ -108,7 +108,7 @@ def known_system(name: str) -> System:
 def load_configuration(path: Path | str, overrides: Sequence[str] = ()) -> Configuration:
     """The configuration of a YAML file, changed by `key=value` overrides with dotted keys."""
     document = read_document(Path(path))
-    return _checked(apply_overrides(document, overrides, {"system": _keys_of_system}))
+    return _checked(apply_overrides(document, overrides, Configuration, {"system": _keys_of_system}))
 
 
 def load_saved_configuration(directory: Path) -> Configuration:
@@ -141,6 +141,11 @@ def _checked(document: Document) -> Configuration:
     try:
         return Configuration.model_validate(document.content)
     except ValidationError as error:
+        if {"recipe", "systems"} & document.content.keys() and "data" not in document.content:
+            raise ConfigError(
+                f"{document.name}: expected a training configuration, found an experiment (it has the keys "
+                f"{', '.join(document.content)}). Run it with: trdec experiment {document.name}"
+            ) from error
         raise ConfigError("\n".join(explain(error, document, Configuration))) from error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -13,7 +14,9 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from trdec.errors import ConfigError, FileError, Place, UsageError
+from trdec.configuration.values import YamlMistake, read_yaml, shortened, write_yaml
+from trdec.errors import ConfigError, Place, UsageError
+from trdec.files import unreadable
 
 Key = tuple[str, ...]
 
@@ -38,63 +41,61 @@ def read_document(path: Path) -> Document:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise FileError(f"{path}: cannot be read: {error.strerror}. Check the name and its permissions.") from error
+        raise unreadable(path, error) from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: expected UTF-8, found the byte 0x{error.object[error.start]:02x}.") from error
     try:
-        loader = yaml.SafeLoader(text)
-    except yaml.YAMLError as error:  # a character that YAML does not allow
-        raise ConfigError(f"{path}: not valid YAML: {error}.") from error
-    try:
-        node = loader.get_single_node()
-        content = {} if node is None else loader.construct_document(node)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise ConfigError(f"{Place(str(path), line)}: not valid YAML: {error.problem}.") from error
-    except (yaml.YAMLError, ValueError) as error:  # an impossible date is a ValueError
-        raise ConfigError(f"{path}: not valid YAML: {error}.") from error
-    finally:
-        loader.dispose()
+        node, content = read_yaml(text)
+    except YamlMistake as mistake:
+        place = path if mistake.line is None else Place(str(path), mistake.line)
+        raise ConfigError(f"{place}: not valid YAML: {mistake}.") from mistake
+    if node is None:
+        content = {}
     if not isinstance(content, dict):
         raise ConfigError(f"{path}: expected keys with values, such as 'system: seq2seq', found {describe(content)}.")
     places: dict[Key, str] = {}
     if node is not None:
-        _note_places(node, (), str(path), places, ())
+        _note_places(node, (), str(path), places)
     return Document(str(path), content, places)
 
 
-def _note_places(node: yaml.Node, key: Key, file: str, places: dict[Key, str], around: tuple[yaml.Node, ...]) -> None:
+def _note_places(node: yaml.Node, key: Key, file: str, places: dict[Key, str]) -> None:
     if not isinstance(node, yaml.MappingNode):
         return
-    if any(node is other for other in around):
-        raise ConfigError(f"{places[key]}: the value of {'.'.join(key)!r} contains itself.")
     for name, value in node.value:
         inner = (*key, str(name.value))
         place = str(Place(file, name.start_mark.line + 1))
         if inner in places:
             raise ConfigError(f"{place}: the key {'.'.join(inner)!r} was already given at {places[inner]}.")
         places[inner] = place
-        _note_places(value, inner, file, places, (*around, node))
+        _note_places(value, inner, file, places)
+
+
+def override_of(key: str, value: object) -> str:
+    """The `key=value` that gives a key this value; a path counts as its text."""
+    return f"{key}={write_yaml(str(value) if isinstance(value, Path) else value)}"
 
 
 def apply_overrides(
-    document: Document, overrides: Sequence[str], named: Mapping[str, Callable[[str], dict[str, Any]]] = {}
+    document: Document,
+    overrides: Sequence[str],
+    root: type[BaseModel],
+    named: Mapping[str, Callable[[str], dict[str, Any]]] = {},
 ) -> Document:
     """The document with the value of each `key=value` instead of its own.
 
-    `named` has the keys whose value may be a name, and what gives the keys that the name stands for: to change one of
-    them, the name is replaced by all.
+    A value is YAML; where `root` has a path, it is the path as it is written, unless it is quoted or null. `named` has
+    the keys whose value may be a name, and what gives the keys that the name stands for: to change one of them, the
+    name is replaced by all.
     """
     content, places = deepcopy(document.content), dict(document.places)
     for override in overrides:
+        shown = repr(shortened(override))
         name, equals, text = override.partition("=")
         if not equals or not all(name.split(".")):
-            raise ConfigError(f"{override!r}: expected key=value with a dotted key, such as model.hidden_size=256.")
-        try:
-            value = yaml.safe_load(text)
-        except (yaml.YAMLError, ValueError) as error:
-            raise ConfigError(f"{override!r}: expected a YAML value, found {text!r}.") from error
+            raise ConfigError(f"{shown}: expected key=value with a dotted key, such as model.hidden_size=256.")
         *outer, last = name.split(".")
+        value = text if _is_path((*outer, last), root) and not _QUOTED_OR_NULL.match(text) else _value(text, shown)
         mapping = content
         for depth, part in enumerate(outer, start=1):
             inner = mapping.setdefault(part, {})
@@ -104,16 +105,32 @@ def apply_overrides(
                 try:
                     inner = mapping[part] = keys_of(inner)
                 except UsageError as error:
-                    raise ConfigError(f"{override!r}: {error}") from error
+                    raise ConfigError(f"{shown}: {error}") from error
             if not isinstance(inner, dict):
                 owner = ".".join(outer[:depth])
-                raise ConfigError(f"{override!r}: {owner} is {describe(inner)} and has no keys ({document.name}).")
+                raise ConfigError(f"{shown}: {owner} is {describe(inner)} and has no keys ({document.name}).")
             mapping = inner
         mapping[last] = value
         key = (*outer, last)
         places = {other: place for other, place in places.items() if other[: len(key)] != key}
-        places[key] = repr(override)
+        places[key] = shown
     return Document(document.name, content, places)
+
+
+_QUOTED_OR_NULL = re.compile(r"""["']|(null|~)?\Z""")
+
+
+def _is_path(key: Key, root: type[BaseModel]) -> bool:
+    owner = model_at(key[:-1], root)
+    field = owner.model_fields.get(key[-1]) if owner else None
+    return field is not None and Path in (field.annotation, *get_args(field.annotation))
+
+
+def _value(text: str, override: str) -> Any:
+    try:
+        return read_yaml(text)[1]
+    except YamlMistake as mistake:
+        raise ConfigError(f"{override}: expected a YAML value, found {shortened(text)!r}: {mistake}.") from mistake
 
 
 _NAMES = {bool: "a boolean", int: "an integer", float: "a number", str: "a string", list: "a list"}
@@ -125,7 +142,7 @@ def describe(value: Any) -> str:
         return "nothing"
     if isinstance(value, dict):
         return "keys with values"
-    return f"{value!r} ({_NAMES.get(type(value), type(value).__name__)})"
+    return f"{shortened(repr(value))} ({_NAMES.get(type(value), type(value).__name__)})"
 
 
 _EXPECTED = {
@@ -187,11 +204,17 @@ def _unknown_key(key: Key, root: type[BaseModel]) -> str:
     owner = model_at(tuple(outer), root)
     names = list(owner.model_fields) if owner else []
     where = ".".join(outer) or "the configuration"
-    if close := difflib.get_close_matches(last, names, n=1):
-        return f"{where} has no key {last!r}. Did you mean {close[0]!r}?"
-    everywhere = [name for name in dotted_names(root) if name.rpartition(".")[2] == last]
-    if everywhere:
-        return f"{where} has no key {last!r}. Did you mean {' or '.join(map(repr, everywhere))}?"
+    lasts = {name: name.rpartition(".")[2] for name in dotted_names(root)}
+    close = (
+        difflib.get_close_matches(last, names, n=1, cutoff=0.8)
+        or [name for name, found in lasts.items() if found == last]
+        or difflib.get_close_matches(last, names, n=1)
+    )
+    if not close:
+        nearest = difflib.get_close_matches(last, lasts.values(), n=1)
+        close = [name for name, found in lasts.items() if found in nearest]
+    if close:
+        return f"{where} has no key {last!r}. Did you mean {' or '.join(map(repr, close))}?"
     return f"{where} has no key {last!r}. It has {', '.join(names)}."
 
 

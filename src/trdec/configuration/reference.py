@@ -25,6 +25,7 @@ overridden after it: `system=trdec-dep model.hidden_size=256 training.schedule.k
 * `system` is a name (`system: trdec-binary`) or the five keys of a system (`system: {trees: right-branching}`). One
   name for `trees` or `transforms` is a list of one. A dotted key changes a named system:
   `system=trdec-binary system.transforms=wrap-words`.
+* A value is YAML. A path after the file is taken as it is written: `output=my #1` needs no quotes but the shell's.
 * Paths in `data` are relative to `folder`; `folder` and `output` are relative to the current directory.
 * The defaults are those of the released script behind the paper's or-en results.
 * The configuration with every key is written to `config.yaml` in the model directory. Running the same command again

@@ -23,7 +23,10 @@ class _Configuration(BaseModel):
 class CorpusConfiguration(_Configuration):
     """The files of one corpus, aligned line by line."""
 
-    source: Path = Field(description="Source sentences, one per line.")
+    source: Path = Field(
+        description="Source sentences, one per line, perhaps in a gzip file; or a column of a table or a field of JSON "
+        "lines: `pairs.tsv:1`, `pairs.jsonl:de`."
+    )
     target: Path = Field(description="Their translations, one per line.")
     constituency: Path | None = Field(
         default=None,

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import logging
 import re
 import shutil
-import struct
-import tarfile
-import zipfile
-import zlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from http.client import HTTPException
-from lzma import LZMAError
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO, Any
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
+from trdec.archives import unpack
 from trdec.corpora.catalogue import Archive, PublicCorpus
 from trdec.errors import DownloadError, UsageError, excerpt
 from trdec.files import checksum, remove_leftovers, replacing_folder, write_errors
@@ -38,7 +33,6 @@ DownloadProgress = Callable[[str, int, int | None], None]
 RECORD = "trdec-download.json"
 """The file in a corpus's folder that records where its archives came from, and their checksums."""
 
-_GZIP = b"\x1f\x8b"
 _LOG = logging.getLogger(__name__)
 
 
@@ -262,102 +256,3 @@ def _reason(error: Exception) -> str:
     if isinstance(error, URLError):
         return f"cannot be reached: {error.reason}"
     return f"cannot be reached: {error!r}"
-
-
-def unpack(archive: Path, folder: Path) -> None:
-    """Unpack a tar file (compressed or not), a zip file, or a single gzipped file into the folder."""
-    try:
-        if tarfile.is_tarfile(archive):
-            _unpack_tar(archive, folder)
-        elif zipfile.is_zipfile(archive):
-            _unpack_zip(archive, folder)
-        elif _beginning(archive).startswith(_GZIP):
-            with gzip.open(archive) as packed:
-                _write_member(packed, folder / archive.name.removesuffix(".gz"))
-        else:
-            raise DownloadError(
-                f"{archive.name}: expected an archive (tar, tar.gz, zip or gz), found a file that begins with "
-                f"{_beginning(archive)!r}. The server may have sent an error page: open the address in a browser."
-            )
-    except RuntimeError as error:  # zipfile: encrypted, or a method or version that it does not know
-        raise DownloadError(
-            f"{archive.name}: the archive cannot be unpacked: {error}. Give the `url` of a copy that is neither "
-            "encrypted nor compressed by an unusual method."
-        ) from error
-    except _DAMAGE as error:
-        raise _damaged(archive, error) from error
-    except OSError as error:
-        if error.errno is not None:  # the disk, not the archive
-            raise
-        raise _damaged(archive, error) from error
-
-
-_DAMAGE = (
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    EOFError,
-    zlib.error,
-    gzip.BadGzipFile,
-    LZMAError,
-    struct.error,
-    OverflowError,
-    ValueError,  # a name that is not in its encoding
-)
-
-
-def _damaged(archive: Path, error: Exception) -> DownloadError:
-    return DownloadError(
-        f"{archive.name}: the archive is damaged: {error}. Download it again; if that does not help, give the "
-        "`url` of a mirror."
-    )
-
-
-def _unpack_tar(archive: Path, folder: Path) -> None:
-    # Not extractall: its safe filter is missing from the first releases of Python 3.11.
-    with tarfile.open(archive) as tar:
-        for member in tar:
-            path = _inside(archive, folder, member.name)
-            content = tar.extractfile(member) if member.isreg() else None
-            if content is not None:
-                _write_member(content, path)
-            elif not member.isdir():  # a link or a device may point anywhere, and no text needs one
-                _LOG.warning("%s: %s is neither a file nor a folder, and was skipped.", archive.name, member.name)
-        # tarfile accepts a file that is cut between two members; only reading to the end detects the cut.
-        while tar.fileobj is not None and tar.fileobj.read(_BLOCK):
-            pass
-
-
-def _unpack_zip(archive: Path, folder: Path) -> None:
-    with zipfile.ZipFile(archive) as zipped:
-        for member in zipped.infolist():
-            path = _inside(archive, folder, member.filename)
-            if not member.is_dir():
-                with zipped.open(member) as content:
-                    _write_member(content, path)
-
-
-def _inside(archive: Path, folder: Path, name: str) -> Path:
-    """Where in the folder a member goes; DownloadError if it would be outside."""
-    if "\0" in name:
-        raise DownloadError(
-            f"{archive.name}: the archive holds a file called {excerpt(name)}, and no file can be called so. "
-            "Do not use this archive, and tell its publisher."
-        )
-    path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or "\\" in name:
-        raise DownloadError(
-            f"{archive.name}: the archive would write outside its folder, to {name!r}. Nothing was kept. "
-            "Do not use this archive, and tell its publisher."
-        )
-    return folder / path
-
-
-def _write_member(content: IO[bytes] | gzip.GzipFile, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as stream:
-        shutil.copyfileobj(content, stream)
-
-
-def _beginning(path: Path) -> bytes:
-    with path.open("rb") as stream:
-        return stream.read(20)

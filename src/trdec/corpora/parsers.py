@@ -92,6 +92,11 @@ UNUSED = ("lemmatizer", "ner")
 """Components of a model that no tree depends on."""
 
 
+_SPACY_CODES = "ca da de el en es fi fr hr it ja ko lt mk nb nl pl pt ro ru sl sv uk zh"
+SPACY_LANGUAGES = tuple(_SPACY_CODES.split())
+"""The languages that spaCy publishes models of."""
+
+
 class SpacyParser:
     """A spaCy pipeline, and the way it gets the words of a sentence."""
 
@@ -113,6 +118,11 @@ class SpacyParser:
 def load_spacy(choice: ParserChoice) -> SpacyParser:
     """A parser with the model that was chosen, or spaCy's small one of the language."""
     spacy = imported("spacy")
+    if choice.model is None and choice.language not in SPACY_LANGUAGES:
+        raise AnnotationError(
+            f"spaCy has no model of the language {choice.language!r}; it has models of {', '.join(SPACY_LANGUAGES)}. "
+            "Choose another `package`, or name a `model` of your own."
+        )
     model = choice.model or default_model(choice.language)
     is_folder = Path(model).is_dir()
     if not is_folder and not spacy.util.is_package(model):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import json
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 
 from trdec.data.store import PREPARE_AGAIN, read_description, write_description
 from trdec.errors import StoredDataError, SubwordError, TrdecError, UnknownActionError
+from trdec.files import checksum_of_text
 from trdec.systems import System, system_of_version_1
 from trdec.targets.actions import EmitWord
 from trdec.targets.target import ActionTable, Target, replay
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from trdec.data.batch import Inventory
 
 CODEC_FORMAT = "trdec codec"
-CODEC_VERSION = 2
+CODEC_VERSION = 3
 
 SOURCE_MODEL = "source.spm.model"
 TARGET_MODEL = "target.spm.model"
@@ -126,30 +128,53 @@ class Codec:
             "target_language": self.target_side.tokeniser.language,
             "source_tokeniser": self.source_side.tokeniser.name,
             "target_tokeniser": self.target_side.tokeniser.name,
+            "numbers": self._numbers(),
         }
         # Last, so that a directory with a description is complete.
         write_description(directory / CODEC_DESCRIPTION, CODEC_FORMAT, CODEC_VERSION, description)
 
+    def _numbers(self) -> dict[str, Any]:
+        """How many numbers the codec gives out, and a checksum of what has which."""
+        table, pieces = self.table, self.source_side.subwords.pieces
+        actions = [*zip(table.kinds, map(str, table.actions), strict=True)]
+        return {
+            "source_pieces": len(pieces),
+            "actions": len(actions),
+            "symbols": len(table.symbols),
+            "sha256": checksum_of_text(json.dumps([pieces, actions, table.symbols])),
+        }
+
     @classmethod
-    def load(cls, directory: Path | str) -> Codec:
-        """The codec that `save` wrote to a directory."""
+    def load(cls, directory: Path | str, allow: Collection[str] = ()) -> Codec:
+        """The codec that `save` wrote to a directory; code from outside trdec that it names must be in `allow`."""
         directory = Path(directory)
-        found = read_description(directory / CODEC_DESCRIPTION, CODEC_FORMAT, 1, CODEC_VERSION)
+        path = directory / CODEC_DESCRIPTION
+        found = read_description(path, CODEC_FORMAT, 1, 2, CODEC_VERSION)
         try:
             system = _system_of(found)
-            family = system.target_class
-            source = Side(Subwords.load(directory / SOURCE_MODEL), _tokeniser_of(found, "source"))
-            target_side = Side(Subwords.load(directory / TARGET_MODEL), _tokeniser_of(found, "target"))
-            target = family.load(directory / family.file_name, target_side.subwords.pieces)
+            tokenisers = [_tokeniser_of(found, side) for side in ("source", "target")]
+            numbers = found["numbers"] if found["version"] >= 3 else None
         except (KeyError, TypeError, ValidationError) as error:
-            raise StoredDataError(
-                f"{directory / CODEC_DESCRIPTION}: something is missing or invalid: {error}. {PREPARE_AGAIN}"
-            ) from error
+            raise StoredDataError(f"{path}: something is missing or invalid: {error}. {PREPARE_AGAIN}") from error
+        except TrdecError as error:
+            raise StoredDataError(f"{path}: {error} {PREPARE_AGAIN}") from error
+        system.check_allowed(allow, path)
+        try:
+            family = system.target_class
+            source = Side(Subwords.load(directory / SOURCE_MODEL), tokenisers[0])
+            target_side = Side(Subwords.load(directory / TARGET_MODEL), tokenisers[1])
+            target = family.load(directory / family.file_name, target_side.subwords.pieces)
+            codec = cls(system, source, target_side, target)
         except SubwordError as error:
             raise StoredDataError(f"{error} {PREPARE_AGAIN}") from error
         except TrdecError as error:
             raise StoredDataError(f"{directory}: {error} {PREPARE_AGAIN}") from error
-        return cls(system, source, target_side, target)
+        if numbers is not None and numbers != codec._numbers():
+            raise StoredDataError(
+                f"{path}: expected the subwords and the {family.file_name} that this codec was saved with, found "
+                f"others: some numbers would mean something else. {PREPARE_AGAIN}"
+            )
+        return codec
 
     def __reduce__(self) -> tuple[Callable[..., Codec], tuple[Any, ...]]:
         return type(self), (self.system, self.source_side, self.target_side, self.target)
@@ -158,6 +183,8 @@ class Codec:
 def _tokeniser_of(description: dict[str, Any], side: str) -> Tokeniser:
     """The tokeniser of a side; a description without its name is older than the choice."""
     language = description[f"{side}_language"]
+    if language is not None and not isinstance(language, str):
+        raise TypeError(f"expected the code of a language or null, found {language!r}")
     return TOKENISER_CLASSES[description.get(f"{side}_tokeniser") or tokeniser_before(language)](language)
 
 

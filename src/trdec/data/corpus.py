@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from trdec.configuration.sections import CorpusConfiguration, FilterConfiguration
 from trdec.data.report import LeftOut, Reason
-from trdec.errors import MisalignedTreeError, Place, TextFormatError, UsageError
-from trdec.files import Line, checksum, checksum_of_text, count_lines, is_blank, read_lines
+from trdec.errors import MisalignedTreeError, Place, TextFormatError, TreeShapeError, UsageError
+from trdec.files import Line, checksum_of_text, count_lines, is_blank, read_lines, text_checksum
 from trdec.systems import ANNOTATIONS, CONSTITUENCY, DEPENDENCY, SUPERTAGS, System
 from trdec.text import Side
 from trdec.trees import conllu, supertags, treebank
@@ -68,8 +68,12 @@ class Corpus:
     def checksums(self) -> dict[str, str]:
         """The checksum of each file by its role; TextFormatError if source and target differ in length."""
         _same_number(self.source, count_lines(self.source), self.target, count_lines(self.target), "lines")
-        roles = {"source": self.source, "target": self.target, **self.annotations}
-        return {role: checksum(path) for role, path in roles.items()}
+        return {role: text_checksum(path) for role, path in self.files.items()}
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """Every file by its role."""
+        return {"source": self.source, "target": self.target, **self.annotations}
 
     def pairs(self, repeated: NDArray[np.bool_] | None = None) -> Iterator[RawPair]:
         """Every pair in order; TextFormatError where a file has more or fewer sentences than another."""
@@ -188,13 +192,20 @@ class Reader:
         if filters.remove_duplicates and pair.repeated:
             return LeftOut(Reason.DUPLICATE, f"{place}: this pair repeats an earlier one.")
         source, target = len(self.source_side.pieces(found.source)), len(self.target_side.pieces(found.target))
-        lengths = f"{place}: {source} source pieces, {target} target pieces"
         if filters.max_source_length is not None and source > filters.max_source_length:
-            return LeftOut(Reason.SOURCE_LENGTH, f"{lengths}; max_source_length is {filters.max_source_length}.")
+            return LeftOut(
+                Reason.SOURCE_LENGTH,
+                f"{Place(str(self.corpus.source), pair.number + 1)}: the source has {source} pieces; "
+                f"max_source_length is {filters.max_source_length}.",
+            )
         if filters.max_target_length is not None and target > filters.max_target_length:
-            return LeftOut(Reason.TARGET_LENGTH, f"{lengths}; max_target_length is {filters.max_target_length}.")
+            return LeftOut(
+                Reason.TARGET_LENGTH,
+                f"{place}: the target has {target} pieces; max_target_length is {filters.max_target_length}.",
+            )
         if filters.max_ratio is not None and max(source, target) > filters.max_ratio * min(source, target):
-            return LeftOut(Reason.RATIO, f"{lengths}; max_ratio is {filters.max_ratio:g}.")
+            lengths = f"{source} source pieces, {target} target pieces"
+            return LeftOut(Reason.RATIO, f"{place}: {lengths}; max_ratio is {filters.max_ratio:g}.")
         return found
 
     def trees(self, pair: RawPair, target: Sequence[str]) -> Iterator[Entry | LeftOut]:
@@ -229,7 +240,10 @@ class Reader:
         if kind not in ANNOTATIONS:
             place = Place(str(self.corpus.target), pair.number + 1)
             # The sentence's number is the seed, so that its tree is the same whichever process builds it.
-            return Entry(place, builder_called(kind)(plain, Random(pair.number))), target
+            try:
+                return Entry(place, builder_called(kind)(plain, Random(pair.number))), target
+            except TreeShapeError as error:
+                raise TreeShapeError(f"{place}: {error}") from error
         record = pair.annotations[list(self.corpus.annotations).index(kind)]
         path = self.corpus.annotations[kind]
         lines = _lines(path, record)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -14,9 +15,9 @@ from trdec.data.codec import Codec
 from trdec.data.corpus import Corpus, RawPair, Reader
 from trdec.data.report import LeftOut, SplitReport
 from trdec.detection import SCRIPT_OF_LANGUAGE, looks_raw, looks_swapped, main_script, script_shares
-from trdec.errors import EncodingError, FileError, TextFormatError
-from trdec.files import count_lines
-from trdec.text import Side
+from trdec.errors import TextFormatError
+from trdec.files import count_lines, read_beginning, read_lines, split_words, text_file
+from trdec.text import UNKNOWN, Side
 from trdec.tokenisers import normalise, primary
 from trdec.trees import brackets
 from trdec.trees.transforms import segment
@@ -32,34 +33,38 @@ LEFT_OUT = 0.05
 """The share of examples left out, or of pairs whose sides are equal, above which something is probably wrong."""
 
 _BEGINNING = 1 << 16
-_FORMATS = {
-    b"\x1f\x8b": ("gzip", "gzip -d"),
-    b"BZh": ("bzip2", "bzip2 -d"),
-    b"\xfd7zXZ": ("xz", "xz -d"),
-    b"(\xb5/\xfd": ("Zstandard", "zstd -d"),
-    b"PK\x03\x04": ("zip", "unzip"),
-}
 
 
 def check_is_text(path: Path) -> None:
-    """Raise an error that says what the file is, if it is compressed, in UTF-16 or a table."""
-    try:
-        with path.open("rb") as stream:
-            start = stream.read(_BEGINNING)
-    except OSError as error:
-        raise FileError(f"{path}: cannot be read: {error.strerror}. Check the name and its permissions.") from error
-    for magic, (name, command) in _FORMATS.items():
-        if start.startswith(magic):
-            raise EncodingError(f"{path}: expected text, found a {name} file. Unpack it first, with: {command}")
-    if start.startswith((b"\xff\xfe", b"\xfe\xff")) or start[:200].count(b"\0") > len(start[:200]) // 4:
-        raise EncodingError(f"{path}: expected UTF-8, found UTF-16. Convert it with: iconv -f utf-16 -t utf-8")
+    """Raise an error that says what the file is, if it is compressed, in UTF-16, a table or JSON lines."""
+    start = read_beginning(path, _BEGINNING)
+    file, part = text_file(path)
+    if part is not None:
+        next(read_lines(path), None)  # there is such a column or field
+        return
     rows = start.split(b"\n")[: -1 if len(start) == _BEGINNING else None]  # the last may be cut off
     columns = {row.count(b"\t") + 1 for row in rows if row.strip()}
     if len(rows) > 2 and len(columns) == 1 and columns != {1}:
+        name = path if ".tsv" in file.suffixes else file.with_suffix(".tsv")
         raise TextFormatError(
             f"{path}: expected one sentence per line, found a table with {columns.pop()} columns separated by tabs. "
-            "Take out a column, for example the first with: cut -f 1"
+            f"Name a column by its number: {name}:1{'' if name == path else ', once it is called so'}"
         )
+    if fields := _fields(rows[0]):
+        name = path if ".jsonl" in file.suffixes else file.with_suffix(".jsonl")
+        raise TextFormatError(
+            f"{path}: expected one sentence per line, found JSON with the fields {', '.join(fields)}. "
+            f"Name a field: {name}:{fields[0]}{'' if name == path else ', once it is called so'}"
+        )
+
+
+def _fields(row: bytes) -> list[str]:
+    """The fields of the JSON object in a line; none if it is something else."""
+    try:
+        found = json.loads(row)
+    except (ValueError, RecursionError):
+        return []
+    return list(found) if isinstance(found, dict) else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,22 +171,31 @@ def _sample(corpus: Corpus) -> Iterator[RawPair]:
 
 
 def _statistics(side: Side, lines: Sequence[str]) -> SideStatistics:
-    lengths = [len(words) for words in map(side.split, lines)]
-    pieces = [len(side.pieces(side.split(line))) for line in lines]
-    back = [(line, side.round_trip(line)) for line in lines]
-    expected = normalise if side.tokeniser.marks_spaces else str.strip
+    known = frozenset(side.subwords.pieces)
+    words = [side.split(line) for line in lines]
+    pieces = [side.pieces(each) for each in words]
+    back = [
+        (line, side.text_of([piece if piece in known else UNKNOWN for piece in each]))
+        for line, each in zip(lines, pieces, strict=True)
+    ]
+    expected = normalise if side.tokeniser.marks_spaces else _single_spaces
     changed = [[line, after] for line, after in back if after != expected(line)]
+    lengths = [len(each) for each in pieces]
     return SideStatistics(
         tokeniser=side.tokeniser.name,
         scripts={script: share for script, share in islice(script_shares(lines).items(), 3) if share >= 0.005},
-        words=fmean(lengths or [0]),
-        pieces=fmean(pieces or [0]),
-        longest=max(pieces, default=0),
+        words=fmean(map(len, words)) if words else 0.0,
+        pieces=fmean(lengths or [0]),
+        longest=max(lengths, default=0),
         lines=len(lines),
         changed=len(changed),
         normalised=sum(expected(line) == after != line for line, after in back),
         first_changed=changed[:2],
     )
+
+
+def _single_spaces(line: str) -> str:
+    return " ".join(split_words(line))
 
 
 def _examples(reader: Reader, codec: Codec, pairs: Sequence[RawPair]) -> Iterator[ShownPair]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,10 +28,18 @@ from trdec.configuration.sections import DataConfiguration, FilterConfiguration,
 from trdec.data.codec import Codec
 from trdec.data.corpus import NO_FILTERS, Corpus, RawPair, Reader
 from trdec.data.inspection import check_is_text, inspect
+from trdec.data.manifest import remove_manifest
 from trdec.data.report import Report, SplitReport
-from trdec.data.store import PREPARE_AGAIN, Prepared, PreparedWriter, read_description, write_description
+from trdec.data.store import (
+    CORPUS_DESCRIPTION,
+    PREPARE_AGAIN,
+    Prepared,
+    PreparedWriter,
+    read_description,
+    write_description,
+)
 from trdec.data.workers import SHARD, CountUnits, Encode, WorkerResult, ordered_map, shards
-from trdec.errors import NoExamplesError, StoredDataError, SubwordError, TrainingError
+from trdec.errors import FileError, NoExamplesError, StoredDataError, SubwordError, TextFormatError, TrainingError
 from trdec.extensions import extension_file
 from trdec.files import (
     checksum,
@@ -54,10 +62,11 @@ log = logging.getLogger(__name__)
 
 PREPARATION_FORMAT = "trdec preparation"
 REPORT_FORMAT = "trdec preparation report"
-PREPARATION_VERSION = 2
+PREPARATION_VERSION = 3
 
 PREPARATION_DESCRIPTION = "preparation.json"
 REPORT = "report.json"
+SPLITS = ("train", "dev")
 
 MADE_BY_TRAINING = ("checkpoints", "model.safetensors")
 """A directory with any of these has a model that depends on the codec: it must not be replaced by another."""
@@ -78,25 +87,29 @@ class Preparation:
     """Different for any other inputs or codec; checkpoints keep it."""
 
     @classmethod
-    def open(cls, directory: Path | str) -> Preparation:
-        """The preparation in a model directory."""
+    def open(cls, directory: Path | str, allow: Collection[str] = ()) -> Preparation:
+        """The preparation in a model directory; code from outside trdec that it names must be in `allow`."""
         directory = Path(directory)
         data = directory / "data"
         found = _read_inputs(directory)
         if _checksums(directory / "codec") != found["codec"]:
             raise StoredDataError(f"{directory / 'codec'}: is not the codec of {data}. {PREPARE_AGAIN}")
-        described = read_description(data / REPORT, REPORT_FORMAT, PREPARATION_VERSION)
+        described = read_description(data / REPORT, REPORT_FORMAT, 2, PREPARATION_VERSION)
         try:
             report = Report.from_json(described)
         except (KeyError, TypeError) as error:
             raise StoredDataError(f"{data / REPORT}: {error} is missing or invalid. {PREPARE_AGAIN}") from error
-        return cls(
-            Prepared.open(data / "train"),
-            Prepared.open(data / "dev"),
-            Codec.load(directory / "codec"),
-            report,
-            checksum_of_text(json.dumps([found["inputs"], found["codec"]], sort_keys=True)),
-        )
+        codec = Codec.load(directory / "codec", allow)
+        prepared = {name: Prepared.open(data / name) for name in SPLITS}
+        for name, corpus in prepared.items():
+            corpus.check_numbers(data / name, codec.source_size, codec.table.legal)
+        parts = [found["inputs"], found["codec"]]
+        if corpora := found.get("corpora"):  # before version 3, nothing was recorded of them
+            if {name: checksum(data / name / CORPUS_DESCRIPTION) for name in SPLITS} != corpora:
+                raise StoredDataError(f"{data}: its examples are not those that were prepared. {PREPARE_AGAIN}")
+            parts.append(corpora)
+        fingerprint = checksum_of_text(json.dumps(parts, sort_keys=True))
+        return cls(prepared["train"], prepared["dev"], codec, report, fingerprint)
 
 
 def prepare(
@@ -112,21 +125,35 @@ def prepare(
     are never replaced by others.
     """
     train, dev = Corpus("train", configuration.train, system.trees), Corpus("dev", configuration.dev, system.trees)
-    for corpus in (train, dev):
-        for path in (corpus.source, corpus.target):
-            check_is_text(path)
+    _check_files(configuration, (train, dev))
     inputs = _inputs(configuration, system, (train, dev))
     with write_errors(directory):
         directory.mkdir(parents=True, exist_ok=True)
     with locked(directory / ".data.lock"), write_errors(directory):
-        found = _reusable(directory, inputs)
+        found = _reusable(directory, inputs, system)
         if found is None:
             maker = _Maker(configuration, system, train, dev, workers, progress or _silent)
             _make(maker, directory, inputs)
-            found = Preparation.open(directory)
+            found = Preparation.open(directory, system.foreign_code)
         else:
             log.info("%s: nothing changed, used again", directory / "data")
         return found
+
+
+def _check_files(configuration: DataConfiguration, corpora: tuple[Corpus, ...]) -> None:
+    """Raise an error that names the key of a file that is missing, or is not what it should be."""
+    named = {f"data.{corpus.name}.{role}": path for corpus in corpora for role, path in corpus.files.items()}
+    for side in ("source", "target"):
+        if (model := getattr(configuration, f"{side}_subwords").model) is not None:
+            named[f"data.{side}_subwords.model"] = model
+    for key, path in named.items():
+        try:
+            if key.endswith((".source", ".target")):
+                check_is_text(path)
+            else:
+                count_lines(path)
+        except (FileError, TextFormatError) as error:
+            raise type(error)(f"{key}: {error}") from error
 
 
 def _make(maker: _Maker, directory: Path, inputs: Mapping[str, Any]) -> None:
@@ -138,9 +165,15 @@ def _make(maker: _Maker, directory: Path, inputs: Mapping[str, Any]) -> None:
         replacing_folder(directory / "data") as data,
     ):
         maker.make(codec, data)
-        content = {"inputs": inputs, "codec": _checksums(codec)}
+        content = {
+            "inputs": inputs,
+            "codec": _checksums(codec),
+            "corpora": {name: checksum(data / name / CORPUS_DESCRIPTION) for name in SPLITS},
+        }
         if _in_use(directory) and not _has_inputs(directory):
             _check_codec(directory, content["codec"])
+        if _checksums(directory / "codec") != content["codec"]:
+            remove_manifest(directory)  # the next weights that training writes get a new one
         write_description(data / PREPARATION_DESCRIPTION, PREPARATION_FORMAT, PREPARATION_VERSION, content)
 
 
@@ -179,7 +212,7 @@ def _subwords(configuration: SubwordConfiguration) -> dict[str, Any]:
     return {"kind": configuration.kind, "size": configuration.size}
 
 
-def _reusable(directory: Path, inputs: Mapping[str, Any]) -> Preparation | None:
+def _reusable(directory: Path, inputs: Mapping[str, Any], system: System) -> Preparation | None:
     """What is in the directory, if it was made from the same inputs and is undamaged."""
     data = directory / "data"
     if not data.exists():
@@ -199,7 +232,7 @@ def _reusable(directory: Path, inputs: Mapping[str, Any]) -> Preparation | None:
                 )
             log.warning("%s: made again, because of changes in %s", data, ", ".join(changed))
             return None
-        return Preparation.open(directory)
+        return Preparation.open(directory, system.foreign_code)
     except StoredDataError as error:
         log.warning("%s: made again: %s", data, error)
         return None
@@ -208,8 +241,8 @@ def _reusable(directory: Path, inputs: Mapping[str, Any]) -> Preparation | None:
 def _read_inputs(directory: Path) -> dict[str, Any]:
     """The inputs of the preparation in a model directory, and the checksums of its codec's files."""
     path = directory / "data" / PREPARATION_DESCRIPTION
-    found = read_description(path, PREPARATION_FORMAT, PREPARATION_VERSION)
-    for key in ("inputs", "codec"):
+    found = read_description(path, PREPARATION_FORMAT, 2, PREPARATION_VERSION)
+    for key in ("inputs", "codec", *(["corpora"] if found["version"] > 2 else [])):
         if not isinstance(found.get(key), dict):
             raise StoredDataError(f"{path}: {key!r} is missing or invalid. {PREPARE_AGAIN}")
     return found

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trdec.errors import StoredDataError
-from trdec.files import writing
+from trdec.files import checksum, writing
 
 PREPARE_AGAIN = "Prepare the data again with: trdec prepare"
 """What to do about prepared data that cannot be used."""
@@ -33,7 +33,7 @@ def read_description(path: Path, format_name: str, *versions: int) -> dict[str, 
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise StoredDataError(f"{path}: cannot be read: {error.strerror}. {PREPARE_AGAIN}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise StoredDataError(f"{path}: expected JSON, found something else: {error}. {PREPARE_AGAIN}") from error
     if not isinstance(found, dict) or found.get("format") != format_name:
         raise StoredDataError(
@@ -48,9 +48,12 @@ def read_description(path: Path, format_name: str, *versions: int) -> dict[str, 
 
 
 CORPUS_FORMAT = "trdec prepared corpus"
-CORPUS_VERSION = 1
+CORPUS_VERSION = 2
 
 CORPUS_DESCRIPTION = "prepared.json"
+
+CHECKED_TOGETHER = 1 << 20
+"""Numbers of an array that are looked at together, so that checking takes little memory."""
 
 ARRAYS: dict[str, tuple[type[np.integer[Any]], tuple[int, ...]]] = {
     "source": (np.int32, ()),  # the pieces of all examples, one after the other
@@ -113,15 +116,42 @@ class Prepared:
     def open(cls, directory: Path | str) -> Prepared:
         """The corpus in a directory that `PreparedWriter` wrote."""
         directory = Path(directory)
-        description = read_description(directory / CORPUS_DESCRIPTION, CORPUS_FORMAT, CORPUS_VERSION)
-        arrays = {name: _map(directory / f"{name}.npy", name, description) for name in ARRAYS}
-        for lengths, flat in (("source_offsets", "source"), ("step_offsets", "steps")):
-            if arrays[lengths][0] != 0 or arrays[lengths][-1] != len(arrays[flat]):
-                raise StoredDataError(
-                    f"{directory / lengths}.npy: expected offsets from 0 to {len(arrays[flat])}, "
-                    f"found {arrays[lengths][0]} to {arrays[lengths][-1]}. {PREPARE_AGAIN}"
-                )
+        path = directory / CORPUS_DESCRIPTION
+        description = read_description(path, CORPUS_FORMAT, 1, CORPUS_VERSION)
+        # Version 1 recorded no checksums.
+        checksums = description.get("sha256", {} if description["version"] > 1 else None)
+        for key, found in (("lengths", description.get("lengths")), ("sha256", checksums or {})):
+            if not isinstance(found, dict):
+                raise StoredDataError(f"{path}: {key!r} is missing or invalid. {PREPARE_AGAIN}")
+        arrays = {name: _map(directory / f"{name}.npy", name, description["lengths"]) for name in ARRAYS}
+        for offsets, flat in (("source_offsets", "source"), ("step_offsets", "steps")):
+            _check_offsets(directory / f"{offsets}.npy", arrays[offsets], len(arrays[flat]))
+        examples = {len(arrays["source_offsets"]) - 1, len(arrays["step_offsets"]) - 1}
+        if {*examples, len(arrays["sentences"]), len(arrays["treebanks"])} != examples or len(examples) != 1:
+            raise StoredDataError(f"{path}: the arrays differ in their number of examples. {PREPARE_AGAIN}")
+        if checksums is not None:
+            for name in ARRAYS:
+                _check_checksum(directory / f"{name}.npy", checksums.get(name))
         return cls(arrays)
+
+    def check_numbers(self, directory: Path, source_size: int, legal: NDArray[np.bool_]) -> None:
+        """Raise StoredDataError if a number is none of the codec with so many source pieces and this table, Y A."""
+        for begin in range(0, len(self._source), CHECKED_TOGETHER):
+            source = self._source[begin : begin + CHECKED_TOGETHER]
+            if source.min() < 0 or source.max() >= source_size:
+                raise StoredDataError(f"{directory / 'source.npy'}: a piece is out of range. {PREPARE_AGAIN}")
+        num_symbols, num_actions = legal.shape
+        starts = range(0, len(self), max(1, len(self) * CHECKED_TOGETHER // max(1, len(self._steps))))
+        for first, end in zip(starts, [*starts[1:], len(self)], strict=True):
+            offsets = self._step_offsets[first : end + 1]
+            actions, symbols, parents = self._steps[offsets[0] : offsets[-1]].T  # T each
+            places = np.arange(len(parents)) - np.repeat(offsets[:-1] - offsets[0], np.diff(offsets))  # T
+            inside = [
+                (values >= 0).all() and (values < limit).all()
+                for values, limit in ((actions, num_actions), (symbols, num_symbols), (parents, places + 1))
+            ]
+            if not (all(inside) and legal[symbols, actions].all()):
+                raise StoredDataError(f"{directory / 'steps.npy'}: a step is not legal. {PREPARE_AGAIN}")
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -182,7 +212,9 @@ class PreparedWriter:
             column.close()
         if error is None:
             lengths = {name: column.rows for name, column in self._columns.items()}
-            write_description(self._directory / CORPUS_DESCRIPTION, CORPUS_FORMAT, CORPUS_VERSION, {"lengths": lengths})
+            digests = {name: checksum(self._directory / f"{name}.npy") for name in ARRAYS}
+            content = {"lengths": lengths, "sha256": digests}
+            write_description(self._directory / CORPUS_DESCRIPTION, CORPUS_FORMAT, CORPUS_VERSION, content)
 
 
 class _Column:
@@ -214,15 +246,28 @@ class _Column:
         return buffer.getvalue()
 
 
-def _map(path: Path, name: str, description: dict[str, Any]) -> NDArray[Any]:
+def _check_offsets(path: Path, offsets: NDArray[np.int64], end: int) -> None:
+    if not len(offsets) or offsets[0] != 0 or offsets[-1] != end or (np.diff(offsets) < 0).any():
+        shown = f"{offsets[0]} to {offsets[-1]}" if len(offsets) else "none"
+        raise StoredDataError(
+            f"{path}: expected offsets that rise from 0 to {end}, found {shown}, or some that fall. {PREPARE_AGAIN}"
+        )
+
+
+def _check_checksum(path: Path, digest: object) -> None:
+    if checksum(path) != digest:
+        raise StoredDataError(f"{path}: is damaged: its checksum is not the one recorded. {PREPARE_AGAIN}")
+
+
+def _map(path: Path, name: str, lengths: dict[str, Any]) -> NDArray[Any]:
     kind, rest = ARRAYS[name]
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError as error:
         raise StoredDataError(f"{path}: is missing. {PREPARE_AGAIN}") from error
-    except (OSError, ValueError, EOFError) as error:
+    except Exception as error:  # a header that is damaged makes numpy raise whatever Python's tokeniser raises
         raise StoredDataError(f"{path}: is damaged: {error}. {PREPARE_AGAIN}") from error
-    expected = (description.get("lengths", {}).get(name), *rest)
+    expected = (lengths.get(name), *rest)
     if array.shape != expected or array.dtype != np.dtype(kind):
         raise StoredDataError(
             f"{path}: expected {np.dtype(kind)} of shape {expected}, "

@@ -133,6 +133,7 @@ class Encode:
             report.leave_out_pair(words)
             return
         source = self.codec.encode_source_words(words.source)
+        counted = False
         for treebank, entry in enumerate(self.reader.trees(pair, words.target)):
             if isinstance(entry, LeftOut):
                 report.leave_out_tree(entry)
@@ -146,8 +147,10 @@ class Encode:
             except TreeShapeError as error:
                 raise TreeShapeError(f"{entry.place}: {error}") from error
             report.crossing_arcs += not entry.was_projective
-            report.source_pieces += len(source)
             report.steps += len(steps)
-            report.unknown_source_pieces += int(np.count_nonzero(source == 0))
-            report.unknown_target_pieces += int(np.count_nonzero(steps[:, 0] == self.codec.unknown_action))
+            if not counted:  # every tree of the pair has the same pieces
+                counted = True
+                report.source_pieces += len(source)
+                report.unknown_source_pieces += int(np.count_nonzero(source == 0))
+                report.unknown_target_pieces += int(np.count_nonzero(steps[:, 0] == self.codec.unknown_action))
             yield Example(source, steps, pair.number, treebank)

@@ -5,11 +5,21 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_serializer, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from trdec.configuration.configuration import known_system
 from trdec.configuration.document import Document, apply_overrides, explain, read_document
@@ -21,6 +31,21 @@ from trdec.systems import SYSTEMS, System
 EXPERIMENT_FILE = "experiment.yaml"
 
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
+
+
+def _dotted(changes: Any, prefix: str = "") -> Any:
+    """The changes with one dotted key per value: a mapping within them changes only the keys that it names."""
+    if not isinstance(changes, dict):
+        return changes
+    found: dict[Any, Any] = {}
+    for key, value in changes.items():
+        name = f"{prefix}{key}"
+        found |= _dotted(value, f"{name}.") if value and isinstance(value, dict) else {name: value}
+    return found
+
+
+Changes = Annotated[dict[str, Any], BeforeValidator(_dotted)]
+"""Keys of a recipe, with dots, and their values."""
 
 
 class _Configuration(BaseModel):
@@ -64,7 +89,7 @@ class RowConfiguration(_Configuration):
     target: str | None = Field(default=None, description="As in `system.target`.")
     encoder: str | None = Field(default=None, description="As in `system.encoder`.")
     decoder: str | None = Field(default=None, description="As in `system.decoder`.")
-    changes: dict[str, Any] = Field(default={}, description="Keys of the recipe to change for it alone, with dots.")
+    changes: Changes = Field(default={}, description="Keys of the recipe to change for it alone, with dots.")
 
     @model_validator(mode="before")
     @classmethod
@@ -111,7 +136,7 @@ class ScaleConfiguration(_Configuration):
     systems: tuple[RowConfiguration, ...] | None = Field(default=None, description="Other systems.")
     seeds: tuple[Seed, ...] | None = Field(default=None, description="Other seeds.")
     beam_size: int | None = Field(default=None, ge=1, le=10_000, description="Another beam.")
-    changes: dict[str, Any] = Field(default={}, description="Further changes to the recipe.")
+    changes: Changes = Field(default={}, description="Further changes to the recipe.")
 
 
 class ExperimentConfiguration(_Configuration):
@@ -130,10 +155,12 @@ class ExperimentConfiguration(_Configuration):
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1)] = Field(
         default=(1,), description="Each system is trained once with each."
     )
-    changes: dict[str, Any] = Field(
+    changes: Changes = Field(
         default={}, description="Keys of the recipe to change for all runs, with dots: training.max_updates."
     )
-    test: TestConfiguration | None = Field(default=None, description="What is scored; without it, the recipe's dev.")
+    test: TestConfiguration | None = Field(
+        default=None, description="What is scored in the end; without it, the recipe's dev."
+    )
     decoding: DecodingConfiguration = Field(default=DecodingConfiguration(), description="How systems translate.")
     samples: int = Field(default=3, ge=0, description="Translations shown with their trees; 0 keeps all text out.")
     published: dict[str, float] = Field(default={}, description="Scores to show beside ours, by system.")
@@ -184,13 +211,53 @@ class ExperimentConfiguration(_Configuration):
 
 def load_experiment(path: Path, overrides: Sequence[str] = (), scale: str | None = None) -> ExperimentConfiguration:
     """The experiment of a YAML file, changed by `key=value` overrides; its recipe is found beside the file."""
-    document = apply_overrides(read_document(path), overrides)
+    document = read_document(path)
+    document = apply_overrides(
+        replace(document, content=_with_nested_changes(document.content)), overrides, ExperimentConfiguration
+    )
     try:
         experiment = ExperimentConfiguration.model_validate(document.content)
         at_scale = experiment.at_scale(scale)
     except ValidationError as error:
+        if {"data", "system"} & document.content.keys() and "recipe" not in document.content:
+            raise ConfigError(
+                f"{path}: expected an experiment, found a training configuration (it has the keys "
+                f"{', '.join(document.content)}). Run it with: trdec train {path}, or name it as the `recipe` of an "
+                "experiment."
+            ) from error
         raise ConfigError("\n".join(explain(error, document, ExperimentConfiguration))) from error
     return at_scale.model_copy(update={"recipe": path.parent / at_scale.recipe})
+
+
+def _with_nested_changes(content: dict[str, Any]) -> dict[str, Any]:
+    """The content with mappings for dotted keys in its changes: an override finds a key however the file writes it."""
+    scales = content.get("scales")
+    found = content | ({"changes": _nested(content["changes"])} if "changes" in content else {})
+    if isinstance(scales, dict):
+        found["scales"] = {
+            name: scale | {"changes": _nested(scale["changes"])}
+            if isinstance(scale, dict) and "changes" in scale
+            else scale
+            for name, scale in scales.items()
+        }
+    return found
+
+
+def _nested(changes: Any) -> Any:
+    """The inverse of `_dotted`."""
+    if not isinstance(changes, dict):
+        return changes
+    found: dict[str, Any] = {}
+    for key, value in _dotted(changes).items():
+        *outer, last = key.split(".")
+        mapping: Any = found
+        for part in outer:
+            mapping = mapping.setdefault(part, {}) if isinstance(mapping, dict) else None
+        if isinstance(mapping, dict):
+            mapping[last] = value
+        else:  # a key that has a value and keys: the recipe will refuse it
+            found[key] = value
+    return found
 
 
 def _check_name(name: str) -> None:
@@ -234,11 +301,15 @@ changes: {batches.batch_type: sentences, batches.batch_size: 32}
 ```
 
 * **Side by side.** `--jobs N` runs N trainings at a time, one thread each (2 by default, 1 on a single core).
+* **Changes.** `changes.training.max_updates=20` changes that key of the recipe and leaves the others as they are,
+  whether the file has it with dots or within `training: {...}`.
 * **Scales.** `--scale NAME` takes the changes that the file lists under `scales`, and writes to `OUTPUT-NAME`, so that
   sizes do not mix.
 * **Resumable.** Run the same command again, also after `kill -9`: finished runs are skipped, unfinished ones resume
   from their last checkpoint, and the report is the same as if nothing had happened. A stage is done again only if its
   data, its configuration or its weights changed.
+* **Tune on dev.** With a `test` text, dev is translated as each run ends, and the test text once all runs have ended.
+  `--report` writes the report on what is finished so far: on dev, until the test text has been translated.
 * **Failures.** A run that fails does not stop the others; it is listed at the end and in the report, and the command
   ends with 1.
 * **Fair.** All systems get the same updates, batches, sizes and rates. Count batches in sentences, as the files in

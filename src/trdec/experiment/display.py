@@ -15,7 +15,12 @@ from trdec.experiment.run import Failure, progress
 from trdec.files import count_lines
 from trdec.progress import ProgressDisplay
 
-DOING: dict[Stage, str] = {"train": "training", "translate": "translating", "score": "scoring"}
+DOING: dict[Stage, str] = {
+    "train": "training",
+    "dev": "translating dev",
+    "score": "scoring",
+    "translate": "translating",
+}
 
 
 class ExperimentDisplay:
@@ -23,7 +28,7 @@ class ExperimentDisplay:
 
     def __init__(self, plan: Plan, console: Console) -> None:
         self._plan = plan
-        self._lines = count_lines(plan.test[0])
+        self._lines = {stage: count_lines(plan.text(stage)[0]) for stage in DOING}
         self._guard = threading.Lock()
         self._running: dict[str, tuple[Run, Stage]] = {}
         self._said: dict[str, str] = {}
@@ -74,7 +79,7 @@ class ExperimentDisplay:
     def _watch(self) -> None:
         while not self._ended.wait(1.0):
             for task, (run, stage) in list(self._running.items()):
-                now = progress(run, stage, self._lines)
+                now = progress(run, stage, self._lines[stage])
                 with self._guard:
                     if task in self._running:  # it may have ended meanwhile
                         self._display(task, now.done, now.total)

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import json
+import shlex
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
 from trdec.configuration import Configuration, load_configuration
+from trdec.configuration.document import override_of
 from trdec.configuration.sections import CorpusConfiguration
 from trdec.errors import FileError, TrainingError
 from trdec.experiment.configuration import DecodingConfiguration, ExperimentConfiguration, RowConfiguration
 from trdec.extensions import extension_file
-from trdec.files import is_blank, read_lines
+from trdec.files import is_blank, read_lines, similar_name, text_file
 from trdec.systems import ANNOTATIONS, system_or_keys
 from trdec.training.observers import JsonLines
 from trdec.trees import brackets, treebank
 
-Stage = Literal["train", "translate", "score"]
+Stage = Literal["train", "dev", "score", "translate"]
+"""`translate` is of the text that is scored in the end; `dev` is of dev, where that is another text."""
 
 
 @dataclass(frozen=True)
@@ -54,17 +55,15 @@ class Run:
     def result(self, stage: Stage) -> Path:
         """The file that a finished stage leaves behind."""
         weights = self.directory / "model" / "model.safetensors"
-        return {"train": weights, "translate": self.translations, "score": self.loss}[stage]
+        return {"train": weights, "score": self.loss}.get(stage) or self.translations(stage)
 
-    @property
-    def translations(self) -> Path:
-        """The translations, one per line; complete only if the stage has its record."""
-        return self.directory / "translations.txt"
+    def translations(self, stage: Stage = "translate") -> Path:
+        """A stage's translations, one per line; complete only if the stage has its record."""
+        return self.directory / {"translate": "translations.txt", "dev": "dev.txt"}[stage]
 
-    @property
-    def trees(self) -> Path:
+    def trees(self, stage: Stage = "translate") -> Path:
         """Their trees, one per line."""
-        return self.directory / "trees.txt"
+        return self.directory / {"translate": "trees.txt", "dev": "dev.trees.txt"}[stage]
 
     @property
     def loss(self) -> Path:
@@ -75,7 +74,7 @@ class Run:
         """The settings, besides the data, on which the result of a stage depends."""
         if stage == "train":
             return {"training": self.training.model_dump(mode="json", exclude={"output", "folder"})}
-        return {"decoding": self.decoding.model_dump(mode="json")} if stage == "translate" else {}
+        return {} if stage == "score" else {"decoding": self.decoding.model_dump(mode="json")}
 
 
 @dataclass(frozen=True)
@@ -105,31 +104,36 @@ class Plan:
         """Where the data are."""
         return self.runs[0].training.folder
 
-    @cached_property
-    def test(self) -> tuple[Path, Path]:
-        """The source that is translated, and the reference it is scored against."""
-        test = self.experiment.test or self.runs[0].training.data.dev
-        return self.folder / test.source, self.folder / test.target
+    def text(self, stage: Stage) -> tuple[Path, Path]:
+        """The source that a stage translates, and the reference it is scored against."""
+        dev = self.runs[0].training.data.dev
+        text = dev if stage == "dev" else self.experiment.test or dev
+        return self.folder / text.source, self.folder / text.target
 
     @property
     def is_raw(self) -> bool:
         """Whether the systems write raw text, not words separated by whitespace."""
         return self.runs[0].training.data.target_tokeniser != "none"
 
-    def files(self, run: Run) -> tuple[Path, ...]:
-        """The files that a run's results depend on."""
+    def files(self, run: Run, stage: Stage = "translate") -> tuple[Path, ...]:
+        """The files that the result of a run's stage depends on."""
         data = run.training.located_data
         kinds = set(run.tree_kinds) & set(ANNOTATIONS)
         corpora = [getattr(corpus, name) for corpus in (data.train, data.dev) for name in ("source", "target", *kinds)]
         models = [data.source_subwords.model, data.target_subwords.model]
         own = [extension_file(name) for name in run.training.system.extensions]
-        return tuple(dict.fromkeys(path for path in (*corpora, *models, *own, *self.test) if path is not None))
+        text = () if stage == "train" else self.text(stage)
+        return tuple(dict.fromkeys(path for path in (*corpora, *models, *own, *text) if path is not None))
 
     def check_files(self) -> None:
         """Check that every file exists, before hours are spent."""
-        missing = {path: run for run in reversed(self.runs) for path in self.files(run) if not path.is_file()}
+        needed = ((path, run) for run in reversed(self.runs) for path in self.files(run))
+        missing = {path: run for path, run in needed if not text_file(path)[0].is_file()}
         if missing:
-            lines = [f"  {path} (needed by {run.system})" for path, run in reversed(missing.items())]
+            lines = [
+                f"  {path} (needed by {run.system}).{similar_name(text_file(path)[0])}"
+                for path, run in reversed(missing.items())
+            ]
             raise FileError(
                 "files of the experiment are missing:\n"
                 + "\n".join(lines)
@@ -146,28 +150,16 @@ def make_plan(experiment: ExperimentConfiguration) -> Plan:
 
 def _run(experiment: ExperimentConfiguration, row: RowConfiguration, seed: int, folder: Path | None) -> Run:
     directory = experiment.output / "runs" / f"{row.name}-{seed}"
-    system = system_or_keys(row.system)
-    overrides = [f"system={system if isinstance(system, str) else json.dumps(system, ensure_ascii=False)}"]
-    changes = experiment.changes | row.changes
-    overrides += [f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in changes.items()]
-    overrides += [f"folder={folder}"] if folder else []
-    overrides += [f"seed={seed}", f"output={directory / 'model'}"]
+    values: dict[str, Any] = {"system": system_or_keys(row.system), **experiment.changes, **row.changes}
+    values |= {"folder": folder} if folder else {}
+    values |= {"seed": seed, "output": directory / "model"}
+    overrides = [override_of(key, value) for key, value in values.items()]
     training = load_configuration(experiment.recipe, overrides)
-    source = training.folder / (experiment.test or training.data.dev).source
-    decoding = experiment.decoding
-    commands: dict[Stage, tuple[str, ...]] = {
-        "train": _command("train", experiment.recipe, *overrides),
-        "translate": _command(
-            "translate",
-            directory / "model",
-            input=source,
-            beam_size=decoding.beam_size,
-            length_power=decoding.length_power,
-            output=directory / "translations.txt",
-            trees=directory / "trees.txt",
-        ),
-    }
     dev = training.located_data.dev
+    run = Run(row.name, seed, directory, training, experiment.decoding, {})
+    commands: dict[Stage, tuple[str, ...]] = {"train": _command("train", experiment.recipe, *overrides)}
+    if experiment.test is not None:
+        commands["dev"] = _translating(run, "dev", dev.source)
     parses = [getattr(dev, kind) for kind in dict.fromkeys(training.system.trees) if kind in ANNOTATIONS]
     if len(parses) < 2:  # `trdec score` takes the parses of one kind
         commands["score"] = _command(
@@ -179,16 +171,39 @@ def _run(experiment: ExperimentConfiguration, row: RowConfiguration, seed: int, 
             **({"annotation": parses[0]} if parses else {}),
             format="json",
             output=directory / "loss.json",
+            allow=training.system.foreign_code,
         )
-    return Run(row.name, seed, directory, training, decoding, commands)
+    scored = dev.source if experiment.test is None else training.folder / experiment.test.source
+    commands["translate"] = _translating(run, "translate", scored)
+    return replace(run, commands=commands)
+
+
+def _translating(run: Run, stage: Stage, source: Path) -> tuple[str, ...]:
+    return _command(
+        "translate",
+        run.directory / "model",
+        input=source,
+        beam_size=run.decoding.beam_size,
+        length_power=run.decoding.length_power,
+        output=run.translations(stage),
+        trees=run.trees(stage),
+        allow=run.training.system.foreign_code,
+    )
 
 
 def _command(verb: str, *arguments: object, **options: object) -> tuple[str, ...]:
     """The arguments of `trdec` for a verb, with the options that the command line derives from these names."""
-    words = [verb, *map(str, arguments)]
-    for name, value in options.items():
-        words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    # A path that begins with a hyphen would be taken for an option.
+    words = [verb, *(f"./{word}" if word.startswith("-") else word for word in map(str, arguments))]
+    for name, given in options.items():
+        for value in given if isinstance(given, tuple) else (given,):  # several values repeat the option
+            words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
     return tuple(words)
+
+
+def shell_command(arguments: Iterable[str]) -> str:
+    """The `trdec` command of these arguments, as a shell reads it."""
+    return shlex.join(["trdec", *arguments])
 
 
 TRIAL_LINES, TRIAL_UPDATES, TRIAL_SENTENCES = 400, 6, 20
@@ -232,7 +247,7 @@ def _try(plan: Plan, run: Run) -> Estimate:
         model = folder / "model"
         sizes = [f"training.{key}={TRIAL_UPDATES}" for key in ("max_updates", "validate_every", "log_every")]
         subwords = [f"data.{side}_subwords.size=300" for side in ("source", "target")]
-        _trdec(*run.commands["train"], *files, f"output={model}", *sizes, *subwords, "training.plot=false")
+        _trdec(*run.commands["train"], *files, override_of("output", model), *sizes, *subwords, "training.plot=false")
         row = next(row for row in JsonLines(model / "log.jsonl").rows() if row["event"] == "train")
         return Estimate(
             run.system,
@@ -246,14 +261,14 @@ def _translating_seconds(plan: Plan, run: Run, model: Path, actions: int) -> flo
 
     The number is fixed because an untrained model would never end; start-up is measured separately.
     """
-    source, _ = plan.test
+    source, _ = plan.text("translate")
     limits = {"max_ratio": 0, "max_extra": actions, "beam_size": run.decoding.beam_size}
 
     def seconds(sentences: int) -> float:
         part = model.with_name(f"first-{sentences}")
         _write_lines(part, (line.text for line in islice(read_lines(source), sentences)))
         began = time.monotonic()
-        _trdec(*_command("translate", model, input=part, **limits))
+        _trdec(*_command("translate", model, input=part, allow=run.training.system.foreign_code, **limits))
         return time.monotonic() - began
 
     start = seconds(1)
@@ -268,7 +283,7 @@ def _shortened(run: Run, folder: Path) -> list[str]:
         for name, lines in _beginnings(corpus):
             path = folder / f"{split}.{name}"
             _write_lines(path, lines)
-            keys.append(f"data.{split}.{name}={json.dumps(str(path))}")
+            keys.append(override_of(f"data.{split}.{name}", path))
     return keys
 
 
@@ -302,4 +317,4 @@ def _trdec(*arguments: str) -> None:
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode:
         last = "\n".join(result.stderr.splitlines()[-3:])
-        raise TrainingError(f"trdec {' '.join(arguments)}\nended with status {result.returncode}:\n{last}")
+        raise TrainingError(f"{shell_command(arguments)}\nended with status {result.returncode}:\n{last}")

@@ -16,7 +16,7 @@ from trdec.evaluation.comparison import Comparison
 from trdec.evaluation.figures import FIGURES
 from trdec.evaluation.report import Content, Section, contents, escaped, page, table_markdown, table_section
 from trdec.evaluation.tables import EMPTY_CELL, Table, signatures
-from trdec.experiment.plan import Plan
+from trdec.experiment.plan import Plan, shell_command
 from trdec.experiment.results import Results, Sample, collect, samples, training_curves
 from trdec.files import writing
 from trdec.systems import system_name
@@ -69,7 +69,7 @@ def report_json(results: Results, failures: Mapping[str, str], command: str) -> 
             {
                 "system": result.run.system,
                 "seed": result.run.seed,
-                "commands": {stage: f"trdec {' '.join(words)}" for stage, words in result.run.commands.items()},
+                "commands": {stage: shell_command(words) for stage, words in result.run.commands.items()},
                 "training": {key: value for key, value in result.training.items() if key != "depends_on"},
                 "translating": {key: value for key, value in result.translating.items() if key != "depends_on"},
                 "loss": result.loss and {key: value for key, value in result.loss.items() if key != "depends_on"},
@@ -119,7 +119,12 @@ def _compared(content: Content, comparison: Comparison) -> ReportSection:
 
 def _scores(results: Results, table: Table) -> ReportSection:
     experiment, comparison = results.plan.experiment, results.comparison
-    _, target = results.plan.test
+    _, target = results.plan.text(results.stage)
+    on_dev = [[result.dev_bleu for result in results.of(system)] for system in results.systems()]
+    if all(score is not None for scores in on_dev for score in scores):
+        means = (fmean(score for score in scores if score is not None) for scores in on_dev)
+        rows = tuple((*row, f"{mean:.2f}") for row, mean in zip(table.rows, means, strict=True))
+        table = replace(table, header=(*table.header, "dev BLEU"), rows=rows)
     if experiment.published:
         published = [experiment.published.get(system) for system in results.systems()]
         cells = [EMPTY_CELL if score is None else f"{score:.2f}" for score in published]
@@ -222,7 +227,7 @@ def _speed(results: Results) -> Table:
 def _provenance(results: Results, command: str) -> ReportSection:
     versions = results.results[0].training["versions"]
     listed = ", ".join(f"{name} {value}" for name, value in versions.items())
-    commands = [f"trdec {' '.join(stage)}" for result in results.results for stage in result.run.commands.values()]
+    commands = [shell_command(stage) for result in results.results for stage in result.run.commands.values()]
     text = ("The first command wrote this report and ran the others.", f"Versions: {listed}.")
     return ReportSection("Commands and versions", text, code=(command, *commands))
 

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from trdec.errors import TrainingError
 from trdec.evaluation.comparison import Comparison, ComparisonOptions, compare
 from trdec.evaluation.figures import save_figure, styles
 from trdec.evaluation.scores import (
     Output,
+    bleu_metric,
     bleu_tokeniser,
     read_output,
     read_references,
@@ -20,7 +22,7 @@ from trdec.evaluation.scores import (
     tokenisation_warning,
 )
 from trdec.evaluation.word_accuracy import bleu_splitter, count_words
-from trdec.experiment.plan import Plan, Run
+from trdec.experiment.plan import Plan, Run, Stage
 from trdec.experiment.run import Records
 from trdec.files import split_words
 from trdec.trees.tree import Nonterminal
@@ -38,6 +40,8 @@ class Result:
     output: Output
     loss: dict[str, Any] | None
     """The loss on dev by kind of action, if it was measured."""
+    dev_bleu: float | None
+    """BLEU on dev, where another text is scored."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,8 @@ class Results:
     comparison: Comparison
     pairs: int
     """Sentence pairs in the training files."""
+    stage: Stage
+    """The stage whose translations are scored: dev until the test text has been translated."""
 
     def systems(self) -> list[str]:
         """The systems that have results, in the order of the experiment."""
@@ -69,18 +75,29 @@ class Results:
 
 
 def collect(plan: Plan) -> Results:
-    """The results of all finished runs."""
+    """The results of all finished runs, on dev as long as no run has translated the test text."""
     records = Records(plan)
-    _, target = plan.test
+    tested = plan.experiment.test is None or any(records.finished(run, "translate") for run in plan.runs)
+    stage: Stage = "translate" if tested else "dev"
+    _, target = plan.text(stage)
     references = read_references(target)
     results = [
-        Result(run, training, translating, _output(run, references, str(target)), records.finished(run, "score"))
+        Result(
+            run,
+            training,
+            translating,
+            _output(run, stage, references, str(target)),
+            records.finished(run, "score"),
+            _dev_bleu(plan, run) if stage == "translate" and records.finished(run, "dev") else None,
+        )
         for row in plan.experiment.systems
         for run in plan.runs
         if run.system == row.name
         and (training := records.finished(run, "train")) is not None
-        and (translating := records.finished(run, "translate")) is not None
+        and (translating := records.finished(run, stage)) is not None
     ]
+    if not results:
+        raise TrainingError(f"{plan.directory}: no run is finished yet, so there is nothing to report.")
     tokenise = bleu_tokeniser(references, plan.is_raw)
     if warning := tokenisation_warning(references, tokenise):
         _log.warning("WARNING: %s: %s", target, warning)
@@ -88,12 +105,20 @@ def collect(plan: Plan) -> Results:
     training_text = read_texts(plan.runs[0].training.located_data.train.target)
     counts = count_words(training_text, bleu_splitter(tokenise))
     comparison = compare(references, [result.output for result in results], options, training_counts=counts)
-    return Results(plan, tuple(results), comparison, len(training_text))
+    return Results(plan, tuple(results), comparison, len(training_text), stage)
 
 
-def _output(run: Run, references: list[str], reference_name: str) -> Output:
-    read = read_output(run.system, run.translations, references, reference_name)
-    return Output(run.system, run.name, read.lines, str(run.seed), read_trees(run.trees))
+def _output(run: Run, stage: Stage, references: list[str], reference_name: str) -> Output:
+    read = read_output(run.system, run.translations(stage), references, reference_name)
+    return Output(run.system, run.name, read.lines, str(run.seed), read_trees(run.trees(stage)))
+
+
+def _dev_bleu(plan: Plan, run: Run) -> float:
+    _, target = plan.text("dev")
+    references = read_references(target)
+    output = read_output(run.system, run.translations("dev"), references, str(target))
+    metric = bleu_metric(bleu_tokeniser(references, plan.is_raw))
+    return float(metric.corpus_score(list(output.lines), [references]).score)
 
 
 SHARED_KIND = "word"
@@ -138,7 +163,7 @@ class Sample:
 
 def samples(results: Results) -> list[Sample]:
     """As many lines as the experiment asks for, spread over the test text."""
-    source, target = results.plan.test
+    source, target = results.plan.text(results.stage)
     sources, references = read_texts(source), read_references(target)
     chosen = spread_samples(
         [

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -54,19 +54,30 @@ class ExperimentObserver(Protocol):
 
 
 def execute(plan: Plan, jobs: int, observer: ExperimentObserver) -> list[Failure]:
-    """Finish all runs, `jobs` at a time; stages finished before are skipped."""
+    """Finish all runs, `jobs` at a time; stages finished before are skipped.
+
+    A test text is translated once everything else is done: until then, dev is all that anyone can tune on.
+    """
     runner = _Runner(Records(plan), observer)
-    failures: list[Failure] = []
+    failures: dict[str, Failure] = {}
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            for future in as_completed([pool.submit(runner.finish, run) for run in plan.schedule]):
-                if failure := future.result():
-                    failures.append(failure)
+            for stages in _passes(plan):
+                due = [run for run in plan.schedule if run.name not in failures]
+                for future in as_completed([pool.submit(runner.finish, run, stages) for run in due]):
+                    if failure := future.result():
+                        failures[failure.run.name] = failure
         except BaseException:
             runner.close()
             pool.shutdown(cancel_futures=True)
             raise
-    return sorted(failures, key=lambda failure: plan.runs.index(failure.run))
+    return sorted(failures.values(), key=lambda failure: plan.runs.index(failure.run))
+
+
+def _passes(plan: Plan) -> list[tuple[Stage, ...]]:
+    if plan.experiment.test is None:
+        return [("train", "translate", "score")]
+    return [("train", "dev", "score"), ("translate",)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +95,7 @@ def progress(run: Run, stage: Stage, lines: int) -> ExperimentProgress:
         return ExperimentProgress(row["update"] if row else 0, run.training.training.max_updates)
     if stage == "score":  # a few seconds, and a summary at the end
         return ExperimentProgress(0, 1)
-    path = run.translations
+    path = run.translations(stage)
     return ExperimentProgress(path.read_bytes().count(b"\n") if path.exists() else 0, lines)
 
 
@@ -116,7 +127,9 @@ class Records:
         return run.directory / f"{stage}.json"
 
     def _depends_on(self, run: Run, stage: Stage) -> dict[str, Any]:
-        files = {os.path.relpath(path, self._plan.folder): self._checksum(path) for path in self._plan.files(run)}
+        files = {
+            os.path.relpath(path, self._plan.folder): self._checksum(path) for path in self._plan.files(run, stage)
+        }
         before = {} if stage == "train" else {"model": self._checksum(run.result("train"))}
         return {**run.depends_on(stage), "files": files, **before}
 
@@ -158,15 +171,15 @@ def _loss(row: dict[str, Any]) -> float:
     return math.inf if row["loss"] is None else row["loss"]
 
 
-def translation_record(run: Run, seconds: float) -> dict[str, Any]:
+def translation_record(run: Run, stage: Stage, seconds: float) -> dict[str, Any]:
     """How many lines were translated, and how fast."""
-    return {"sentences": sum(1 for _ in read_lines(run.translations)), "seconds": round(seconds, 1)}
+    return {"sentences": sum(1 for _ in read_lines(run.translations(stage))), "seconds": round(seconds, 1)}
 
 
 def _record(run: Run, stage: Stage, seconds: float) -> dict[str, Any]:
     if stage == "train":
         return training_record(run)
-    return translation_record(run, seconds) if stage == "translate" else loss_record(run)
+    return loss_record(run) if stage == "score" else translation_record(run, stage, seconds)
 
 
 def loss_record(run: Run) -> dict[str, Any]:
@@ -205,10 +218,12 @@ class _Runner:
         self._processes: set[subprocess.Popen[bytes]] = set()
         self._closed = False
 
-    def finish(self, run: Run) -> Failure | None:
-        """Run all stages of a run that are not finished."""
+    def finish(self, run: Run, stages: Sequence[Stage]) -> Failure | None:
+        """Run those of a run's stages that are not finished."""
         run.directory.mkdir(parents=True, exist_ok=True)
-        for stage in run.commands:
+        for stage in stages:
+            if stage not in run.commands:
+                continue
             if self._closed:
                 return None
             if self._records.finished(run, stage) is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Literal, Protocol, Self, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -137,6 +137,10 @@ class Decoder(Protocol[AnyMemory, AnyState]):
 
 AnyDecoder = Decoder[Any, Any]
 """A decoder with any kind of memory and state."""
+
+
+SearchPrecision = Literal["float32", "int8"]
+"""What a search multiplies: numbers as they are, or, faster and less exactly, rounded to eight bits."""
 
 
 class SearchModel(Protocol):

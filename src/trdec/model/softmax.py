@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
 
 from trdec.data.batch import Inventory
+from trdec.model.fast.kernels import RightMatrix
 
 
 class ActionSoftmax(nn.Module):
@@ -38,7 +39,7 @@ class ActionSoftmax(nn.Module):
         self.register_buffer("block_of", inventory.word_symbols.long(), persistent=False)
         self.masked: list[slice] = []  # for each block, a span that covers the columns some symbol forbids
         for number, parts in enumerate(self.blocks):
-            ids = torch.cat([torch.arange(part.start, part.stop) for part in parts])  # a
+            ids = torch.cat([torch.arange(part.start, part.stop, device=inventory.legal.device) for part in parts])  # a
             self.register_buffer(f"ids_{number}", ids, persistent=False)
             illegal = ~inventory.legal[:, ids]  # Y a
             self.register_buffer(f"illegal_{number}", illegal, persistent=False)
@@ -53,7 +54,7 @@ class ActionSoftmax(nn.Module):
         return [(block[0] if len(block) == 1 else torch.cat(block)).t() for block in chosen]
 
     def _by_block(
-        self, columns: list[Tensor], features: Tensor, symbols: Tensor
+        self, columns: Sequence[Tensor | RightMatrix], features: Tensor, symbols: Tensor
     ) -> Iterator[tuple[int, Tensor, Tensor]]:
         """For each block that some rows need: its number, those rows n, and their masked logits n a."""
         blocks = self.block_of[symbols]  # R
@@ -67,13 +68,13 @@ class ActionSoftmax(nn.Module):
             logits[:, masked] = logits[:, masked].masked_fill(illegal[symbols[rows]], -torch.inf)
             yield number, rows, logits
 
-    def log_probs(self, columns: list[Tensor], features: Tensor, symbols: Tensor) -> Tensor:
+    def log_probs(self, columns: Sequence[Tensor | RightMatrix], features: Tensor, symbols: Tensor) -> Tensor:
         """R A: exactly -inf where illegal."""
         shape = (len(features), self.legal.shape[1])
         blocks = self._by_block(columns, features, symbols)
         if len(columns) == 1:
             return next(blocks)[2].log_softmax(dim=1, dtype=columns[0].dtype)
-        log_probs = columns[0].new_full(shape, -torch.inf)  # R A
+        log_probs = features.new_full(shape, -torch.inf, dtype=columns[0].dtype)  # R A
         for number, rows, logits in blocks:
             values = logits.log_softmax(dim=1, dtype=log_probs.dtype)  # n a
             widths = [part.stop - part.start for part in self.blocks[number]]

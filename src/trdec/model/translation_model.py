@@ -17,7 +17,16 @@ from trdec.extensions import load_extension
 from trdec.model.dropout import NO_DROPOUT
 from trdec.model.encoder import LSTMEncoder
 from trdec.model.fast.form import fast_form
-from trdec.model.interfaces import AnyDecoder, DecoderPass, DecoderState, Encoder, Memory, SearchModel, step_through
+from trdec.model.interfaces import (
+    AnyDecoder,
+    DecoderPass,
+    DecoderState,
+    Encoder,
+    Memory,
+    SearchModel,
+    SearchPrecision,
+    step_through,
+)
 from trdec.model.sequence_decoder import SequenceDecoder
 from trdec.model.softmax import ActionSoftmax
 from trdec.model.tree_decoder import TreeDecoder
@@ -125,16 +134,28 @@ class TranslationModel(nn.Module):
         found = self.run(batch)
         return {rnn: found.unpack(weights) for rnn, weights in found.attention.items()}
 
-    def for_search(self) -> SearchModel:
-        """A model that steps with the weights as they are now, without gradients."""
+    def for_search(self, precision: SearchPrecision = "float32") -> SearchModel:
+        """A model that steps with the weights as they are now, without gradients.
+
+        A decoder without a fast form steps as its definition says, in any case in full precision.
+        """
         fast = fast_form(self.decoder)
-        return self if fast is None else fast.for_search(self.encoder, self.softmax, self.output_matrix())
+        return self if fast is None else fast.for_search(self.encoder, self.softmax, self.output_matrix(), precision)
 
     def output_matrix(self) -> Tensor:
         """A F: the softmax's W."""
         if self.output_weight is None:
             return self.decoder.embedding.weight[: self.num_actions]
         return self.output_weight
+
+
+def weight_shapes(
+    configuration: ModelConfiguration, inventory: Inventory, encoder: str, decoder: str
+) -> dict[str, tuple[int, ...]]:
+    """The shape of every weight of the network of these sizes, found without giving it any memory."""
+    with torch.device("meta"):
+        model = TranslationModel(configuration, inventory, encoder, decoder)
+    return {name: tuple(weight.shape) for name, weight in model.named_parameters()}
 
 
 def uniform(model: nn.Module, bound: float) -> None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from trdec.data.manifest import MANIFEST, WEIGHTS, replacing_model_file, write_manifest
 from trdec.errors import CheckpointError, FileError
 from trdec.files import checksum, replacing_file
+
+Shapes = Mapping[str, tuple[int, ...]]
+"""The shape of each weight, by name."""
 
 
 class HasWeights(Protocol):
@@ -40,38 +45,76 @@ def weights_of(model: HasWeights) -> dict[str, Tensor]:
 def set_weights(model: HasWeights, weights: Mapping[str, Tensor], name: Path | str) -> None:
     """Give the model these weights; names and shapes must match the model's exactly."""
     own = weights_of(model)
+    check_shapes(
+        {key: tuple(tensor.shape) for key, tensor in own.items()},
+        {key: tuple(tensor.shape) for key, tensor in weights.items()},
+        name,
+    )
+    model.load_state_dict(weights, strict=False)
+
+
+def check_shapes(own: Shapes, weights: Shapes, name: Path | str) -> None:
+    """Raise CheckpointError unless weights of these names and shapes are this model's own."""
     if missing := sorted(set(own) - set(weights)):
         raise CheckpointError(f"{name}: {missing[0]!r} is missing: these are another model's weights.")
     if foreign := sorted(set(weights) - set(own)):
         raise CheckpointError(f"{name}: the model has no {foreign[0]!r}: these are another model's weights.")
-    for key, tensor in own.items():
-        found = tuple(weights[key].shape)
-        if found != tuple(tensor.shape):
+    for key, expected in own.items():
+        if weights[key] != expected:
             raise CheckpointError(
-                f"{name}: expected {key} of shape {tuple(tensor.shape)}, found {found}: "
-                "these are another model's weights."
+                f"{name}: expected {key} of shape {expected}, found {weights[key]}: these are another model's weights."
             )
-    model.load_state_dict(weights, strict=False)
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
     """Write tensors to a file that appears only when it is complete and on disk, and return its checksum."""
+    with _write_errors(path), replacing_file(path, durable=True) as temporary:
+        _save(temporary, tensors)
+        return checksum(temporary)
+
+
+def write_model_weights(directory: Path, tensors: Mapping[str, Tensor]) -> Path:
+    """Write the weights to translate with into a model directory, and say so in its manifest."""
+    path = directory / WEIGHTS
+    with _write_errors(path), replacing_model_file(directory, WEIGHTS) as temporary:
+        _save(temporary, tensors)
+    if not (directory / MANIFEST).exists():
+        write_manifest(directory)
+    return path
+
+
+def _save(path: Path, tensors: Mapping[str, Tensor]) -> None:
     # One metadata entry only: safetensors does not keep the order of several, and files must be reproducible.
     content = {name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()}
+    save_file(content, path, metadata={"format": "pt"})
+
+
+@contextlib.contextmanager
+def _write_errors(path: Path) -> Iterator[None]:
     try:
-        with replacing_file(path, durable=True) as temporary:
-            save_file(content, temporary, metadata={"format": "pt"})
-            return checksum(temporary)
+        yield
     except (OSError, SafetensorError) as error:
         raise FileError(f"{path}: cannot be written: {error}.") from error
+
+
+def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """The shape of each tensor in a file, from its header alone."""
+    with _read_errors(path), safe_open(path, framework="pt") as tensors:
+        return {name: tuple(tensors.get_slice(name).get_shape()) for name in tensors.keys()}  # noqa: SIM118
 
 
 def read_tensors(path: Path, digest: str | None = None) -> dict[str, Tensor]:
     """The tensors in a file; if a checksum is given, the file must have it."""
     if digest is not None:
         check_file(path, digest)
-    try:
+    with _read_errors(path):
         return load_file(path)
+
+
+@contextlib.contextmanager
+def _read_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read: {error.strerror or error}.") from error
     except SafetensorError as error:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from trdec.errors import IllegalActionError, UnknownActionError, UnknownRuleError
+from trdec.errors import IllegalActionError, UnknownActionError, UnknownRuleError, UsageError
 from trdec.files import writing
 from trdec.targets.actions import KINDS, Action, ApplyRule, EmitMark, EmitWord, EndPhrase, EndSentence
 from trdec.text import UNKNOWN
@@ -251,12 +251,21 @@ def replay(target: Target[Any], actions: Iterable[Action]) -> list[Step]:
     return steps
 
 
+LARGEST_TABLE = 2**28
+"""The most entries of the legal table, one byte each: hundreds of times those of the paper's systems."""
+
+
 class ActionTable:
     """The numbers of a target's actions and symbols, and the legal table over them."""
 
     def __init__(self, target: Target[Any]) -> None:
         self.actions = tuple(target.actions)
         self.symbols = tuple(target.symbols)
+        if len(self.symbols) * len(self.actions) > LARGEST_TABLE:
+            raise UsageError(
+                f"{len(self.symbols):,} symbols times {len(self.actions):,} actions are more than a table of legal "
+                f"actions can hold ({LARGEST_TABLE:,}). Use fewer labels, rules or pieces."
+            )
         self._numbers = {action: number for number, action in enumerate(self.actions)}
         self._symbol_numbers = {symbol: number for number, symbol in enumerate(self.symbols)}
         self._unknown = self._numbers.get(EmitWord(UNKNOWN))

@@ -183,8 +183,8 @@ class KeptWeights:
 class BestWeights:
     """The k best weights of a training, best first.
 
-    Only `clear` deletes files, and only those that no checkpoint needs: a training resumed from an older checkpoint
-    finds the weights that were the best then.
+    Only `clear` deletes files, and while training goes on only those that no checkpoint needs: a training resumed from
+    an older checkpoint finds the weights that were the best then.
     """
 
     def __init__(self, folder: Path, size: int) -> None:

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from trdec.configuration.sections import TrainingConfiguration
+from trdec.data.manifest import WEIGHTS
 from trdec.errors import CheckpointError, FileError, TrainingError, TrainingInterrupted, memory_errors
 from trdec.files import remove_leftovers
-from trdec.model.weights import set_weights, weights_of, write_tensors
+from trdec.model.weights import set_weights, weights_of, write_model_weights
 from trdec.training.checkpoint import BestWeights, Checkpoint, Checkpoints
 from trdec.training.interfaces import AnyBatch, Batches, Observer, Trainable
 from trdec.training.metrics import Kinds, KindSums, Window, measure_dev
@@ -94,7 +95,6 @@ LESS_TO_TRAIN = (
 """What to change if a training needs too much memory."""
 
 LOG = "log.jsonl"
-WEIGHTS = "model.safetensors"
 
 WORST = 1e30
 """The score of weights whose dev loss is not a finite number."""
@@ -182,6 +182,7 @@ class Loop(Generic[AnyBatch]):
                 self._validate(scheduled=False)
                 self._checkpoint()
             self._export()
+            self.best.clear(())
         except BaseException:
             with contextlib.suppress(FileError):  # the first error is the one to report
                 self.observer.end()
@@ -345,7 +346,7 @@ class Loop(Generic[AnyBatch]):
                 weights = self.best.mean()
             case "last":
                 weights = weights_of(self.model)
-        write_tensors(self.directory / WEIGHTS, weights)
+        write_model_weights(self.directory, weights)
 
     def _resume(self) -> None:
         self.checkpoints.clear()

@@ -9,6 +9,7 @@ MODEL/
     checkpoints/         the last two, to resume from
     best/                the best weights
     model.safetensors    the weights to translate with
+    manifest.json        the checksums of what translating reads
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from trdec.configuration import CONFIGURATION_FILE, Configuration, check_unchang
 from trdec.configuration.sections import TrainingConfiguration
 from trdec.data.batch import Batcher, Change
 from trdec.data.codec import Codec
+from trdec.data.manifest import replacing_model_file
 from trdec.data.prepare import prepare
 from trdec.data.subword_dropout import SubwordDropout
 from trdec.errors import ConfigError, TrainingError, memory_errors
@@ -31,6 +33,7 @@ from trdec.systems import system_name
 from trdec.training.checkpoint import Checkpoints
 from trdec.training.interfaces import Observer, Observers
 from trdec.training.loop import LESS_TO_TRAIN, LOG, Loop, Outcome, TrainingCorpus
+from trdec.training.memory import check_memory
 from trdec.training.metrics import Kinds, dev_bleu
 from trdec.training.observers import JsonLines, LossPlot, TensorBoard
 
@@ -59,12 +62,15 @@ def train(
         preparation = prepare(data, configuration.system, directory, workers, observer.progress)
         for line in preparation.report.lines():
             observer.note(line)
-        configuration.save(directory / CONFIGURATION_FILE)
+        with write_errors(directory), replacing_model_file(directory, CONFIGURATION_FILE) as temporary:
+            configuration.save(temporary)
         torch.manual_seed(configuration.seed)
         codec, seed = preparation.codec, configuration.seed
         system = configuration.system
+        inventory = codec.inventory()
+        check_memory(configuration, inventory, device)
         with memory_errors(LESS_TO_TRAIN):
-            model = TranslationModel(configuration.model, codec.inventory(), system.encoder, system.decoder).to(device)
+            model = TranslationModel(configuration.model, inventory, system.encoder, system.decoder).to(device)
         weights = sum(weight.numel() for weight in model.parameters())
         observer.note(f"{system_name(system)}: {weights:,} weights on {device.type}")
         corpus = TrainingCorpus(

@@ -1,32 +1,67 @@
-"""Loading a model directory that `trdec train` wrote: its codec and its network."""
+"""Loading a model directory that `trdec train` wrote: its codec and its network.
+
+A model is data. Its files must be those of its manifest, it may name no code that its user does not name too, and no
+memory is allocated before the sizes in its configuration are found to be those of its weights.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from trdec.configuration import CONFIGURATION_FILE, load_saved_configuration
+import torch
+
+from trdec.archives import ARCHIVE_ENDINGS, is_archive_name, unpack
+from trdec.configuration import CONFIGURATION_FILE, Configuration, load_saved_configuration
+from trdec.data.batch import Inventory
 from trdec.data.codec import Codec
-from trdec.errors import CheckpointError, ConfigError, FileError, ModelError, StoredDataError
+from trdec.data.manifest import CODEC, WEIGHTS, check_manifest
+from trdec.errors import (
+    CheckpointError,
+    ConfigError,
+    DownloadError,
+    FileError,
+    ModelError,
+    StoredDataError,
+    UntrustedCodeError,
+)
 from trdec.model.readout import with_two_projections
-from trdec.model.translation_model import TranslationModel
-from trdec.model.weights import read_tensors, set_weights
+from trdec.model.translation_model import DECODERS, ENCODERS, TranslationModel, weight_shapes
+from trdec.model.weights import check_shapes, read_shapes, read_tensors, set_weights
 
 
-def load_model(path: Path, device: str = "cpu") -> tuple[Codec, TranslationModel, int | None]:
-    """The codec and the network of a model directory, and the longest source, in pieces, that training allowed."""
+def load_model(
+    path: Path, device: str = "cpu", allow: Collection[str] = ()
+) -> tuple[Codec, TranslationModel, int | None]:
+    """The codec and the network of a model directory, and the longest source, in pieces, that training allowed.
+
+    The directory may be in an archive, as `trdec export` writes it. A model that names code from outside trdec is
+    refused unless `allow` has the same `module:attribute`.
+    """
+    if path.is_file() and is_archive_name(path):
+        with unpacked_model(path) as directory:
+            return load_model(directory, device, allow)
     if not path.is_dir():
+        found = "a file" if path.exists() else "nothing"
         raise ModelError(
-            f"{path}: expected a model directory, found {'a file' if path.exists() else 'nothing'}. {_MAKE}"
+            f"{path}: expected a model directory, or an archive of one ({', '.join(ARCHIVE_ENDINGS)}), found {found}. "
+            + _MAKE
         )
-    weights = path / "model.safetensors"
-    for needed in (path / CONFIGURATION_FILE, path / "codec", weights):
-        if not needed.exists():
-            raise ModelError(f"{path}: there is no {needed.name}, so this is not a trained model's directory. {_MAKE}")
+    for needed in (CONFIGURATION_FILE, CODEC, WEIGHTS):
+        if not (path / needed).exists():
+            raise ModelError(f"{path}: there is no {needed}, so this is not a trained model's directory. {_MAKE}")
+    check_manifest(path)
+    weights = path / WEIGHTS
     try:
         configuration = load_saved_configuration(path)
         system = configuration.system
-        codec = Codec.load(path / "codec")
-        model = TranslationModel(configuration.model, codec.inventory(), system.encoder, system.decoder)
+        _check_code(configuration, path, allow)
+        codec = Codec.load(path / CODEC, allow)
+        inventory = codec.inventory()
+        _check_sizes(configuration, inventory, weights)
+        model = TranslationModel(configuration.model, inventory, system.encoder, system.decoder)
         set_weights(model, with_two_projections(read_tensors(weights)), weights)
     except (ConfigError, StoredDataError, CheckpointError, FileError) as error:
         raise ModelError(
@@ -35,6 +70,51 @@ def load_model(path: Path, device: str = "cpu") -> tuple[Codec, TranslationModel
     if not all(bool(weight.isfinite().all()) for weight in model.parameters()):
         raise ModelError(f"{weights}: some weights are not finite numbers: training failed. Train again.")
     return codec, model.to(device).eval(), configuration.data.filters.max_source_length
+
+
+@contextlib.contextmanager
+def unpacked_model(archive: Path) -> Iterator[Path]:
+    """The model directory in an archive, unpacked for as long as the block lasts; errors name the archive."""
+    with tempfile.TemporaryDirectory(prefix="trdec-model-") as name:
+        folder = Path(name)
+        try:
+            unpack(archive, folder, max(LEAST_ROOM, MOST_PACKED * archive.stat().st_size))
+            inner = list(folder.iterdir())
+            yield inner[0] if len(inner) == 1 and inner[0].is_dir() else folder
+        except DownloadError as error:
+            raise ModelError(f"{archive}: this model cannot be unpacked.\n  {error}") from error
+        except ModelError as error:
+            raise type(error)(str(error).replace(name, str(archive))) from error
+
+
+LEAST_ROOM = 1 << 26
+MOST_PACKED = 20
+"""An archive may unpack to 64 MiB, or to this many times its size: weights hardly get smaller by compression."""
+
+
+def _check_code(configuration: Configuration, path: Path, allow: Collection[str]) -> None:
+    """Refuse code that the user did not name, and to look for code in the model's own folder."""
+    configuration.system.check_allowed(allow, path / CONFIGURATION_FILE)
+    if configuration.system.foreign_code and Path.cwd().resolve().is_relative_to(path.resolve()):
+        raise UntrustedCodeError(
+            f"{path}: this model names {configuration.system.foreign_code[0]}, and modules are looked for in the "
+            "current directory, which is the model's own. Code is never taken from a model's directory: change to "
+            "the directory that your module is in."
+        )
+
+
+def _check_sizes(configuration: Configuration, inventory: Inventory, weights: Path) -> None:
+    """Compare the sizes that the configuration and the codec ask for with those of the weights."""
+    system, network = configuration.system, configuration.model
+    if system.encoder not in ENCODERS or system.decoder not in DECODERS:
+        return  # only its own code knows its sizes, and its user trusts that
+    found = read_shapes(weights)
+    converted = with_two_projections({name: torch.empty(shape, device="meta") for name, shape in found.items()})
+    check_shapes(
+        weight_shapes(network, inventory, system.encoder, system.decoder),
+        {name: tuple(tensor.shape) for name, tensor in converted.items()},
+        weights,
+    )
 
 
 _MAKE = "Make one with: trdec train"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Literal
@@ -12,6 +12,7 @@ import torch
 from trdec.data.batch import SourceBatch
 from trdec.data.codec import Codec
 from trdec.errors import UsageError, memory_errors
+from trdec.model.interfaces import SearchPrecision
 from trdec.model.translation_model import TranslationModel
 from trdec.search.beam import BeamSettings, beam_search
 from trdec.search.ensemble import Ensemble
@@ -60,7 +61,12 @@ class Translator:
     """
 
     def __init__(
-        self, models: Sequence[TranslationModel], codec: Codec, longest: int | None = None, device: str = "cpu"
+        self,
+        models: Sequence[TranslationModel],
+        codec: Codec,
+        longest: int | None = None,
+        device: str = "cpu",
+        precision: SearchPrecision = "float32",
     ) -> None:
         """A translator that uses one model in evaluation mode, with its present weights, or several models together.
 
@@ -68,26 +74,37 @@ class Translator:
         """
         self.codec = codec
         self._models = tuple(models)
-        searching = [model.for_search() for model in models]
+        searching = [model.for_search(precision) for model in models]
         self._model = searching[0] if len(searching) == 1 else Ensemble(searching)
         self._longest = longest
         self._device = torch.device(device)
         self._effects = Effects.of(codec.target, codec.table, [codec.unknown_action]).to(self._device)
 
     @classmethod
-    def load(cls, path: Path | str, *others: Path | str, device: str = "cpu") -> Translator:
-        """The translator of a model directory, as `trdec train` writes it, or of several models together."""
-        codec, model, longest = load_model(Path(path), device)
+    def load(
+        cls,
+        path: Path | str,
+        *others: Path | str,
+        device: str = "cpu",
+        allow: Collection[str] = (),
+        precision: SearchPrecision = "float32",
+    ) -> Translator:
+        """The translator of a model directory or of an archive of `trdec export`, or of several models together.
+
+        With `precision="int8"` it searches faster, with weights rounded to eight bits. A model that names code from
+        outside trdec is refused unless `allow` has the same `module:attribute`.
+        """
+        codec, model, longest = load_model(Path(path), device, allow)
         models = [model]
         for other in others:
-            its_codec, its_model, _ = load_model(Path(other), device)
+            its_codec, its_model, _ = load_model(Path(other), device, allow)
             if not _same(codec, its_codec):
                 raise UsageError(
                     f"{other}: its subwords or its grammar differ from those of {path}, so the two cannot be "
                     "combined. Train both on the same prepared data."
                 )
             models.append(its_model)
-        return cls(models, codec, longest, device)
+        return cls(models, codec, longest, device, precision)
 
     def translate(
         self,

@@ -7,11 +7,13 @@ checked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import traceback
+from collections.abc import Iterator, Sequence
 from functools import cache
 from random import Random
 
-from trdec.errors import MisalignedTreeError, TreeShapeError, UsageError
+from trdec.errors import MisalignedTreeError, TrdecError, TreeShapeError, UsageError
 from trdec.extensions import load_extension, unknown_name
 from trdec.files import split_words
 from trdec.trees.builders import BUILDERS, Builder, from_words
@@ -49,7 +51,8 @@ def transform_called(name: str) -> Transform:
         raise UsageError(f"{name}: expected a function from tree to tree, found a {type(found).__name__}.")
 
     def transform(tree: Nonterminal) -> Nonterminal:
-        changed = found(tree)
+        with _own_code(name, words(tree)):
+            changed = found(tree)
         check_tree(name, changed, words(tree))
         if not isinstance(changed, Nonterminal):
             raise TreeShapeError(f"{name}: expected a whole tree, found the word {changed.word!r}.")
@@ -62,11 +65,27 @@ def _checked(name: str, builder: Builder) -> Builder:
     """The same builder, which refuses to give anything but a tree over its words."""
 
     def shape(sentence: Sequence[str], generator: Random) -> Tree:
-        tree = builder.shape(sentence, generator)
+        with _own_code(name, sentence):
+            tree = builder.shape(sentence, generator)
         check_tree(name, tree, sentence)
         return tree
 
     return Builder(builder.description, shape)
+
+
+@contextlib.contextmanager
+def _own_code(name: str, sentence: Sequence[str]) -> Iterator[None]:
+    """Turns an error that code from outside raises into one that shows the sentence and the place in that code."""
+    try:
+        yield
+    except TrdecError:
+        raise
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        raise TreeShapeError(
+            f"{name}: raised {type(error).__name__}: {error} for the sentence {' '.join(sentence)!r}\n"
+            f"  {last.filename}, line {last.lineno}, in {last.name}: {last.line}"
+        ) from error
 
 
 def check_tree(name: str, tree: Tree, sentence: Sequence[str]) -> None:

@@ -46,17 +46,18 @@ def rules_of(tree: Nonterminal) -> Iterator[Rule]:
 
 
 class Grammar:
-    """A set of counted rules in a fixed order: most frequent first, then by name.
+    """A set of counted rules in a fixed order: most frequent first, then by name; if it was read, as it was written.
 
     Every nonterminal in it can be expanded down to words: a rule that would leave one stranded, because
     rarer rules were left out, is left out too.
     """
 
     def __init__(self, counts: Mapping[Rule, int]) -> None:
+        self._keep(counts, sorted(counts, key=lambda rule: (-counts[rule], rule)))
+
+    def _keep(self, counts: Mapping[Rule, int], order: Iterable[Rule]) -> None:
         productive = _productive(counts)
-        self.counts: dict[Rule, int] = {
-            rule: counts[rule] for rule in sorted(productive, key=lambda rule: (-counts[rule], rule))
-        }
+        self.counts: dict[Rule, int] = {rule: counts[rule] for rule in order if rule in productive}
 
     @classmethod
     def from_trees(cls, trees: Iterable[Nonterminal], min_count: int = 1) -> Grammar:
@@ -107,7 +108,10 @@ class Grammar:
 
     @classmethod
     def read(cls, lines: Iterable[Line]) -> Grammar:
-        """The grammar that `write` wrote; TreeFormatError for one that generates no tree."""
+        """The grammar that `write` wrote, its rules in the order of the lines, whatever their counts.
+
+        TreeFormatError for one that generates no tree.
+        """
         counts: dict[Rule, int] = {}
         last: Place | None = None
         for line in lines:
@@ -127,7 +131,8 @@ class Grammar:
                     f"{line.place}: the rule {excerpt(str(rule))} is in the grammar twice. Remove one."
                 )
             counts[rule] = int(count)
-        grammar = cls(counts)
+        grammar = cls({})
+        grammar._keep(counts, counts)
         if not grammar.expanding(ROOT):
             raise TreeFormatError(
                 f"{last or 'an empty file'}: expected a rule that leads from {ROOT} to words, found none up to the "

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import reprlib
 from collections.abc import Iterable, Iterator
 
 from trdec.errors import Place, TreeFormatError, excerpt
@@ -64,7 +65,7 @@ def _tree(line: Line) -> Nonterminal | None:
         raise _not_a_tree(line.place, "without a list of words", line.text)
     for word in content["words"]:
         if not _is_name(word):
-            raise _not_a_tree(line.place, f"with {excerpt(str(word))} as a word", line.text)
+            raise _not_a_tree(line.place, f"with {reprlib.repr(word)} as a word", line.text)
     if not isinstance(content.get("nodes"), list) or not content["nodes"]:
         raise _not_a_tree(line.place, "without a list of nodes", line.text)
     spans = [_span(line, node) for node in content["nodes"]]
@@ -80,7 +81,7 @@ def _span(line: Line, node: object) -> tuple[str, int, int]:
         label, start, end = node.get("label"), node.get("start"), node.get("end")
         if isinstance(label, str) and _is_name(label) and type(start) is int and type(end) is int:
             return label, start, end
-    raise _not_a_tree(line.place, f"with {excerpt(str(node))} as a node", line.text)
+    raise _not_a_tree(line.place, f"with {reprlib.repr(node)} as a node", line.text)
 
 
 def _over(line: Line, sentence: list[str], spans: list[tuple[str, int, int]]) -> Nonterminal:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from itertools import takewhile
 from random import Random
@@ -130,6 +131,18 @@ def generate_conllu(random: Random) -> bytes:
     return ("\n".join(rows) + "\n\n").encode()
 
 
+def generate_json(random: Random) -> bytes:
+    """Nodes over a few words: mostly nested spans, sometimes any."""
+    size = random.randrange(1, 7)
+    nodes, inner = [], (0, size)
+    for _ in range(random.randrange(1, 7)):
+        nodes.append({"label": random.choice(_LABELS[:4]), "start": inner[0], "end": inner[1]})
+        outer = inner if random.random() < 0.8 else (random.randrange(-1, size), random.randrange(size + 2))
+        start = random.randint(min(outer), max(outer))
+        inner = (start, random.randint(start, max(outer)))
+    return json.dumps({"words": [random.choice(_WORDS) for _ in range(size)], "nodes": nodes}).encode()
+
+
 def bracket_seeds() -> list[bytes]:
     """Trees on one line, over many lines, and missing."""
     trees = [brackets.write(sentence.tree) for sentence in toy_sentences()]
@@ -198,7 +211,7 @@ TARGETS = [
     Target("brackets", run_brackets, bracket_seeds, _BRACKETS, generate_brackets),
     Target("penn", run_penn, bracket_seeds, _BRACKETS, generate_brackets),
     Target("conllu", run_conllu, conllu_seeds, _CONLLU, generate_conllu),
-    Target("json", run_json, json_seeds, _JSON),
+    Target("json", run_json, json_seeds, _JSON, generate_json),
     Target("supertags", run_supertags, supertag_seeds, (b"(S\\NP)/NP", b"\n\n", b" ")),
     Target("grammar", run_grammar, grammar_seeds, _GRAMMAR),
 ]

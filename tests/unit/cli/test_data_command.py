@@ -65,10 +65,10 @@ def test_wrong_calls_of_parse_are_explained_before_a_model_is_loaded(trdec: Run,
     )
     _fails(run(parse_command, "-", "-o", trees), "UsageError", "not '-'", "--output")
     _fails(run(parse_command, tmp_path / "none", "-o", trees), "FileError: ", "cannot be read: No such file")
-    missing = trdec("data", "parse", text, "-o", trees, "--language", "qq")
+    missing = trdec("data", "parse", text, "-o", trees, "--language", "lt")
     assert missing.returncode == 1
-    assert missing.stderr.startswith("AnnotationError: spaCy has no model 'qq_core_news_sm'")
-    assert missing.stderr.endswith("Install it with: python -m spacy download qq_core_news_sm\n")
+    assert missing.stderr.startswith("AnnotationError: spaCy has no model 'lt_core_news_sm'")
+    assert missing.stderr.endswith("Install it with: python -m spacy download lt_core_news_sm\n")
     assert [path.name for path in tmp_path.iterdir()] == ["text"]
 
 

@@ -158,7 +158,7 @@ def test_remarkable_lines_are_counted_at_the_end(model: Path, lines: list[str]) 
 def test_a_missing_model_or_input_is_one_line_of_error(model: Path, tmp_path: Path) -> None:
     result = run(translate_command, tmp_path / "none")
     assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr.startswith(f"ModelError: {tmp_path / 'none'}: expected a model directory, found nothing")
+    assert result.stderr.startswith(f"ModelError: {tmp_path / 'none'}: expected a model directory, or an archive")
     result = run(translate_command, model, tmp_path / "no-input")
     assert result.returncode == 1
     assert "no-input: cannot be read" in result.stderr

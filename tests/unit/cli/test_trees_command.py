@@ -249,7 +249,7 @@ def test_a_broken_grammar_file(trdec: Run, tmp_path: Path) -> None:
     (tmp_path / "grammar").write_text("NP -> pre\t3\nNP -> pre\t1\n")
     _fails(
         trdec("grammar", "coverage", tmp_path / "grammar", stdin=TREE),
-        "line 2: the rule NP -> pre is in the grammar twice.",
+        "line 2: the rule 'NP -> pre' is in the grammar twice.",
     )
 
 

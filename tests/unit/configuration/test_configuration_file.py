@@ -129,7 +129,11 @@ def test_paths_of_data_are_below_the_folder(write: Any) -> None:
             [],
             "my.yaml, line 6: the configuration has no key 'hidden_size'. Did you mean 'model.hidden_size'?",
         ),
-        ("batches: {xyz: 3}", [], "my.yaml, line 6: batches has no key 'xyz'. It has batch_type, batch_size."),
+        (
+            "batches: {xyz: 3}",
+            [],
+            "my.yaml, line 6: batches has no key 'xyz'. It has batch_type, batch_size, subword_dropout.",
+        ),
         (
             "",
             ["training.max_update=3"],
@@ -149,7 +153,7 @@ def test_paths_of_data_are_below_the_folder(write: Any) -> None:
         ),
         ("", ["training.plot=perhaps"], "training.plot: expected true or false, found 'perhaps' (a string)."),
         ("", ["model=3"], "'model=3': model: expected keys with values, found 3 (an integer)."),
-        ("", ["data.train.source=[1]"], "data.train.source: expected a path, found [1] (a list)."),
+        ("", ["data.train={source: [1]}"], "data.train.source: expected a path, found [1] (a list)."),
         (
             "",
             ["training.max_updates=0"],
@@ -188,16 +192,16 @@ def test_paths_of_data_are_below_the_folder(write: Any) -> None:
             "my.yaml, line 6: there is no key 'model.decoder' any more. Say which decoder",
         ),
         ("", ["data.transforms=[binarise]"], "system: {trees: constituency, transforms: [strip-tags, binarise]}"),
+        ("", ["batch_size=32"], "no key 'batch_size'. Did you mean 'batches.batch_size'?"),
+        ("", ["learning_rat=1"], "no key 'learning_rat'. Did you mean 'training.optimiser.learning_rate'?"),
         ("", ["nonsense"], "'nonsense': expected key=value with a dotted key, such as model.hidden_size=256."),
         ("", ["model..x=3"], "'model..x=3': expected key=value with a dotted key"),
-        ("", ["model.hidden_size=[3"], "'model.hidden_size=[3': expected a YAML value, found '[3'."),
+        ("", ["model.hidden_size=[3"], "'model.hidden_size=[3': expected a YAML value, found '[3': "),
         ("seed: 1", ["seed.name=3"], "'seed.name=3': seed is 1 (an integer) and has no keys"),
         ("seed: 1\nseed: 2", [], "my.yaml, line 7: the key 'seed' was already given at "),
         ("model: [", [], "my.yaml, line 6: not valid YAML: expected the node content"),
         ("", ["system=[seq2seq, lin]"], "system: expected keys with values, found ['seq2seq', 'lin'] (a list)."),
-        ("", ["output=2024-02-30"], "'output=2024-02-30': expected a YAML value, found '2024-02-30'."),
-        ("x: 2024-02-30", [], "my.yaml: not valid YAML: day is out of range for month."),
-        ("model: &m {dropout: *m}", [], "my.yaml, line 6: the value of 'model.dropout' contains itself."),
+        ("model: &m {dropout: *m}", [], "my.yaml, line 6: not valid YAML: a value contains itself."),
         (
             "",
             ["training.final_weights=average"],
@@ -362,3 +366,10 @@ def test_a_language_that_the_tokeniser_does_not_know_is_refused(
         load_configuration(write(MINIMAL), keys)
     for fact in facts:
         assert fact in str(error.value)
+
+
+def test_an_experiment_is_recognised(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("title: Mine\nrecipe: toy.yaml\nsystems: [seq2seq]\n")
+    with pytest.raises(ConfigError, match=r"mine.yaml: .*an experiment .*title, recipe, systems.*trdec experiment "):
+        load_configuration(path)

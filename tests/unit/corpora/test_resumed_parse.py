@@ -76,8 +76,8 @@ def test_what_is_done_is_not_parsed_again_and_told_first(tmp_path: Path) -> None
     source.write_text("".join(f"line {number}\n" for number in range(10)))
     with pytest.raises(RuntimeError):
         _parse(source, output, ChainParser(batches=2))
-    parser, told = ChainParser(), list[tuple[object, ...]]()
-    annotate(parser, CHOICE, source, output, None, 3, lambda *state: told.append(state))
+    parser, told = ChainParser(), list[tuple[str, int, int | None]]()
+    annotate(parser, CHOICE, source, output, None, 3, lambda *progress: told.append(progress))
     assert parser.parsed == 4
     assert told == [("parsing", done, 10) for done in (6, 9, 10)]
 

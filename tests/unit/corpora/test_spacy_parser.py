@@ -97,6 +97,11 @@ def test_a_missing_model_is_said_with_the_command_that_installs_it() -> None:
         load_parser(ParserChoice("spacy", DEPENDENCY, language="zh"))
 
 
+def test_an_unknown_language_is_refused_with_those_that_have_a_model() -> None:
+    with pytest.raises(AnnotationError, match=r"no model of the language 'yo'; .* de, el, en, "):
+        load_parser(ParserChoice("spacy", DEPENDENCY, language="yo"))
+
+
 def test_a_folder_that_is_no_model_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(AnnotationError, match=r"cannot load this model: .*config.cfg"):
         load_parser(ParserChoice("spacy", DEPENDENCY, model=str(tmp_path)))

@@ -105,6 +105,7 @@ _ENTRY = _ZIP.index(b"PK\x01\x02")  # of the list at the end, which says again w
         ("x.zip", _with(_ZIP, (6, b"\x01"), (_ENTRY + 8, b"\x01")), "encrypted"),
         ("x.zip", _with(_ZIP, (8, b"\x63"), (_ENTRY + 10, b"\x63")), "compression"),
         ("x.zip", _with(_ZIP, (_ENTRY + 6, b"\xff")), "version"),
+        ("x.zip", _ZIP.replace(b"train.en", b"\0rain.en"), "called ''"),
         ("x.tgz", tar_of({"ok": b"", "é\0b": b"x"}, tar_format=tarfile.PAX_FORMAT), r"'é\\x00b'"),
     ],
 )

@@ -202,7 +202,7 @@ def test_a_directory_that_is_missing_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 99}, "expected version 1 or 2 of the trdec codec format, found version 99"),
+        ({"version": 99}, "expected version 1 or 2 or 3 of the trdec codec format, found version 99"),
         ({"format": "other"}, "expected the description of a trdec codec, found something else"),
         ({"system": {"trees": ["flut"]}}, r"expected a kind of tree, one of .* found 'flut'. Did you mean 'flat'\?"),
         ({"system": {"trees": ["flat"], "transforms": ["paint"]}}, "expected a transform, one of .* found 'paint'"),

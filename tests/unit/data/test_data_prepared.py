@@ -88,7 +88,9 @@ def test_an_array_of_another_corpus_is_named(directory: Path) -> None:
 
 def test_offsets_that_do_not_fit_are_named(directory: Path) -> None:
     np.save(directory / "source_offsets.npy", np.array([0, 3, 4, 5]))
-    with pytest.raises(StoredDataError, match=r"source_offsets.npy: expected offsets from 0 to 6, found 0 to 5"):
+    with pytest.raises(
+        StoredDataError, match=r"source_offsets.npy: expected offsets that rise from 0 to 6, found 0 to 5"
+    ):
         Prepared.open(directory)
 
 
@@ -104,7 +106,7 @@ def test_a_directory_without_a_description_is_refused(directory: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 2}, "expected version 1 of the trdec prepared corpus format, found version 2"),
+        ({"version": 3}, "expected version 1 or 2 of the trdec prepared corpus format, found version 3"),
         ({"format": "other"}, "expected the description of a trdec prepared corpus, found something else"),
         ({"lengths": {}}, "source.npy: expected int32 of shape"),
     ],
@@ -121,3 +123,47 @@ def test_an_error_while_writing_leaves_no_description(tmp_path: Path) -> None:
         writer.append(Examples.of(EXAMPLES))
         raise ValueError("stop")
     assert not (tmp_path / "train" / "prepared.json").exists()
+
+
+@pytest.mark.parametrize("offsets", [[0, 2, 1, 6], [0, 9, 5, 6], [0, -1, 5, 6]])
+def test_offsets_that_fall_are_refused(offsets: list[int], directory: Path) -> None:
+    np.save(directory / "step_offsets.npy", np.array(offsets))
+    with pytest.raises(StoredDataError, match=r"train/step_offsets.npy: .* fall"):
+        Prepared.open(directory)
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_no_changed_bit_goes_unnoticed(name: str, directory: Path) -> None:
+    path = directory / f"{name}.npy"
+    content = path.read_bytes()
+    for place in range(len(content)):
+        changed = bytearray(content)
+        changed[place] ^= 1 << place % 8
+        path.write_bytes(changed)
+        with pytest.raises(StoredDataError, match=rf"{name}.npy"):
+            Prepared.open(directory)
+    path.write_bytes(content)
+    Prepared.open(directory)
+
+
+def _older(directory: Path) -> None:
+    """Rewrite the description as the first version of the format, which had no checksums."""
+    path = directory / "prepared.json"
+    description = {key: value for key, value in json.loads(path.read_text()).items() if key != "sha256"}
+    path.write_text(json.dumps({**description, "version": 1}))
+
+
+def test_the_first_version_is_read_and_its_numbers_are_checked(directory: Path) -> None:
+    _older(directory)
+    steps = np.array([[0, 0, 0], [1, 1, 1], [2, 0, 0], [2, 1, 1], [0, 0, 2], [1, 0, 0]], dtype=np.int32)
+    legal = np.array([[True, True, True], [False, True, True]])
+    np.save(directory / "steps.npy", steps)
+    Prepared.open(directory).check_numbers(directory, 9, legal)
+    with pytest.raises(StoredDataError, match=r"source.npy"):
+        Prepared.open(directory).check_numbers(directory, 8, legal)
+    for row, column, value in ((0, 0, 3), (0, 0, -1), (1, 1, 2), (1, 1, -1), (1, 2, 2), (0, 2, 1), (1, 0, 0)):
+        changed = steps.copy()
+        changed[row, column] = value
+        np.save(directory / "steps.npy", changed)
+        with pytest.raises(StoredDataError, match=r"steps.npy"):
+            Prepared.open(directory).check_numbers(directory, 9, legal)

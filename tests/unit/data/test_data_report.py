@@ -42,7 +42,8 @@ def prepared(write, tmp_path: Path, system: str, source: list[str], target: list
         assert kept * len(SYSTEMS[system].trees) == split.examples + split.trees_left_out.total()
     assert len(made.train) == made.report.train.examples
     assert made.report.train.steps == made.train.step_lengths.sum()
-    assert made.report.train.source_pieces == made.train.source_lengths.sum()
+    once = dict(zip(made.train.sentences.tolist(), made.train.source_lengths.tolist(), strict=True))
+    assert made.report.train.source_pieces == sum(once.values())
     return made
 
 
@@ -70,6 +71,7 @@ def test_filters_are_counted_and_spare_dev(write, tmp_path: Path) -> None:
         filters=filters,
     )
     assert made.report.train.pairs_left_out == {Reason.SOURCE_LENGTH: 1, Reason.TARGET_LENGTH: 1, Reason.RATIO: 1}
+    assert "source, line 4: " in made.report.train.first[Reason.SOURCE_LENGTH][0]
     assert "max_source_length is 12" in made.report.train.first[Reason.SOURCE_LENGTH][0]
     assert "max_target_length is 10" in made.report.train.first[Reason.TARGET_LENGTH][0]
     assert "target, line 6: " in made.report.train.first[Reason.RATIO][0]
@@ -126,8 +128,8 @@ def test_unknown_pieces_are_counted(toy: Path, tmp_path: Path) -> None:
         (tmp_path / name).write_text(f"{text}\n")
     dev = CorpusConfiguration(source=tmp_path / "source", target=tmp_path / "target")
     report = prepare(configuration(toy, dev=dev), SYSTEMS["trdec-binary"], tmp_path / "data").report
-    assert report.dev.unknown_source_pieces == 2
-    assert report.dev.unknown_target_pieces == 4
+    assert report.dev.unknown_source_pieces == 1
+    assert report.dev.unknown_target_pieces == 2
     assert report.train.unknown_target_pieces == 0
 
 

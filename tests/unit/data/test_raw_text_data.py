@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import logging
+import lzma
 from pathlib import Path
 from random import Random
 
@@ -17,7 +18,7 @@ from trdec.data.inspection import Inspection, check_is_text
 from trdec.data.prepare import Preparation, prepare
 from trdec.data.report import LeftOut, Reason
 from trdec.data.subword_dropout import SubwordDropout
-from trdec.errors import EncodingError, TextFormatError
+from trdec.errors import EncodingError, FileError, TextFormatError
 from trdec.files import read_lines
 from trdec.systems import SYSTEMS
 from trdec.text import Subwords
@@ -107,7 +108,18 @@ def test_a_given_model_is_used_for_words_that_carry_their_spaces(raw: CorpusConf
     Subwords.train(lines, "bpe", 90).save(tmp_path / "given.model")
     given = SubwordConfiguration(model=tmp_path / "given.model")
     made = prepare(raw_configuration(raw, target_subwords=given), SYSTEMS["seq2seq"], tmp_path / "model")
-    assert all(made.codec.target_side.round_trip(line) == line for line in lines)
+    side = made.codec.target_side
+    assert all(side.text_of(side.pieces(side.split(line))) == line for line in lines)
+    assert made.report.inspection is not None
+    assert made.report.inspection.target.changed == 0
+
+
+def test_characters_that_a_given_model_lacks_count_as_lost(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    Subwords.train(ENGLISH, "bpe", 45).save(tmp_path / "given.model")
+    given = SubwordConfiguration(model=tmp_path / "given.model")
+    lines = [f"{line} 猫" if number % 3 == 0 else line for number, line in enumerate(ENGLISH)]
+    found, _ = inspected(tmp_path, ENGLISH, lines, caplog, source_subwords=SMALL, target_subwords=given)
+    assert (found.source.changed, found.target.changed) == (0, 12)
 
 
 def test_words_without_a_space_between_them_are_resplit_one_by_one(raw: CorpusConfiguration, tmp_path: Path) -> None:
@@ -222,7 +234,8 @@ def test_equal_sides_raw_text_and_much_left_out_are_noticed(tmp_path: Path, capl
 @pytest.mark.parametrize(
     ("content", "error", "what"),
     [
-        (gzip.compress(b"a cat\n"), EncodingError, "gzip"),
+        (lzma.compress(b"a cat\n"), EncodingError, "xz"),
+        (b'{"de": "eine Katze", "en": "a cat"}\n', TextFormatError, "fields de, en"),
         ("a cat\n".encode("utf-16"), EncodingError, "UTF-16"),
         ("a cat sleeps here\n".encode("utf-16-le"), EncodingError, "UTF-16"),
         (b"eine Katze\ta cat\nein Hund\ta dog\n", TextFormatError, "2 columns separated by tabs"),
@@ -246,3 +259,28 @@ def test_data_prepared_before_there_was_a_choice_are_used_again(toy: Path, tmp_p
         directory = tmp_path / str(len(changes))
         prepare(configuration(toy, **small, **changes), SYSTEMS["seq2seq"], directory)
         assert "tokeniser" not in (directory / "data" / "preparation.json").read_text()
+
+
+def test_a_table_gives_what_two_files_give(raw: CorpusConfiguration, tmp_path: Path) -> None:
+    pairs = zip(read_lines(raw.source), read_lines(raw.target), strict=True)
+    table = tmp_path / "pairs.tsv.gz"
+    table.write_bytes(gzip.compress("".join(f"{a.text}\t{b.text}\n" for a, b in pairs).encode()))
+    columns = CorpusConfiguration(source=Path(f"{table}:1"), target=Path(f"{table}:2"))
+    made = [
+        prepare(raw_configuration(files), SYSTEMS["seq2seq"], tmp_path / name)
+        for name, files in (("files", raw), ("table", columns))
+    ]
+    assert made[0].report == made[1].report
+    assert made[0].fingerprint != made[1].fingerprint
+    swapped = CorpusConfiguration(source=columns.target, target=columns.source)
+    assert prepare(raw_configuration(swapped), SYSTEMS["seq2seq"], tmp_path / "table").report != made[1].report
+
+
+def test_a_file_that_is_missing_or_no_text_is_named_with_its_key(raw: CorpusConfiguration, tmp_path: Path) -> None:
+    missing = raw.model_copy(update={"target": raw.target.with_name("dve.en")})
+    with pytest.raises(FileError, match=r"data\.dev\.target: .*/dve\.en: .*Did you mean '.*/dev\.en'"):
+        prepare(raw_configuration(raw, dev=missing), SYSTEMS["seq2seq"], tmp_path / "a")
+    (tmp_path / "utf16").write_bytes("a cat\n".encode("utf-16"))
+    wrong = raw.model_copy(update={"source": tmp_path / "utf16"})
+    with pytest.raises(EncodingError, match=r"data\.train\.source: .*utf16: .*UTF-16"):
+        prepare(raw_configuration(wrong), SYSTEMS["seq2seq"], tmp_path / "a")

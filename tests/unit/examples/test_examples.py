@@ -84,7 +84,11 @@ def test_what_an_example_adds_is_trained_and_translates(name: str, trdec: Run, t
     trained = trdec("train", "my.yaml", cwd=tmp_path)
     assert trained.returncode == 0, trained.stderr
     source = (tmp_path / "toy" / "dev.vel").read_text(encoding="utf-8").splitlines()[0]
-    translated = trdec("translate", "model", "--trees", "trees", stdin=f"{source}\n", cwd=tmp_path)
+    command = ("translate", "model", "--trees", "trees")
+    refused = trdec(*command, stdin=f"{source}\n", cwd=tmp_path)
+    assert refused.returncode == 1
+    (flag,) = re.findall(rf"--allow {name}:\w+", refused.stderr)
+    translated = trdec(*command, *flag.split(), stdin=f"{source}\n", cwd=tmp_path)
     assert translated.returncode == 0, translated.stderr
     assert len(translated.stdout.splitlines()) == 1
     assert (tmp_path / "trees").read_text(encoding="utf-8").startswith("(ROOT")

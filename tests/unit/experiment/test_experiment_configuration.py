@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import yaml
 from trdec.configuration import load_configuration
 from trdec.errors import ConfigError, FileError, UsageError
 from trdec.experiment.configuration import experiment_reference, load_experiment
-from trdec.experiment.plan import make_plan
+from trdec.experiment.plan import make_plan, shell_command
 from trdec.systems import SYSTEMS, System
 
 REPOSITORY = Path(__file__).parents[3]
@@ -82,6 +83,51 @@ def test_a_row_is_a_system_by_name_or_in_its_keys(file: Path) -> None:
         assert load_configuration(recipe, overrides) == run.training
 
 
+def test_code_that_an_experiment_names_is_allowed_to_its_models(file: Path) -> None:
+    row = "{name: mine, trees: [my_trees:one, my_trees:two], decoder: my_decoders:Own}"
+    run, *_ = make_plan(load_experiment(file, [f"systems=[{row}]"])).runs
+    flags = [word for name in ("my_trees:one", "my_trees:two", "my_decoders:Own") for word in ("--allow", name)]
+    assert list(run.commands["translate"][-6:]) == flags
+
+
+NAMES = ["my #1", "2024", "true", "[exp]", "a: b", "it's", '"', "-o", "$HOME `x`", "é", "\N{IDEOGRAPHIC SPACE}"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_folder_may_have_any_name(name: str, file: Path) -> None:
+    file.write_text(yaml.safe_dump(yaml.safe_load(EXPERIMENT) | {"output": f"{name}/exp", "folder": name}))
+    plan = make_plan(load_experiment(file))
+    run = plan.runs[0]
+    assert plan.directory == Path(name, "exp")
+    assert run.training.output == Path(name, "exp", "runs", "seq2seq-3", "model")
+    assert run.training.folder == Path(name)
+    for command in run.commands.values():
+        assert shlex.split(shell_command(command)) == ["trdec", *command]
+    _, recipe, *overrides = run.commands["train"]
+    assert load_configuration(recipe, overrides) == run.training
+    assert [Path(word) for word in run.commands["translate"]].count(run.training.output) == 1
+
+
+@pytest.mark.parametrize(
+    "changes", ["{training.max_updates: 7, training.log_every: 3}", "{training: {max_updates: 7, log_every: 3}}"]
+)
+def test_a_change_changes_one_key(changes: str, file: Path) -> None:
+    (file.parent / "recipe.yaml").write_text(RECIPE + "training: {validate_every: 5, schedule: {factor: 0.25}}\n")
+    for overrides, updates in (([], 7), (["changes.training.max_updates=20"], 20)):
+        experiment = load_experiment(file, [f"changes={changes}", *overrides])
+        training = make_plan(experiment).runs[0].training.training
+        assert (training.max_updates, training.log_every) == (updates, 3)
+        assert (training.validate_every, training.schedule.factor) == (5, 0.25)
+
+
+def test_a_change_on_the_command_line_wins_however_the_file_writes_it(file: Path) -> None:
+    file.write_text(EXPERIMENT.replace("changes: {training.max", "changes: {training: {log_every: 2}, training.max"))
+    training = make_plan(load_experiment(file, ["changes.training.max_updates=20"])).runs[0].training.training
+    assert (training.max_updates, training.log_every) == (20, 2)
+    scaled = load_experiment(file, ["scales.tiny.changes.model.hidden_size=12"], scale="tiny")
+    assert make_plan(scaled).runs[0].training.model.hidden_size == 12
+
+
 def test_rows_are_saved_as_they_were_given(file: Path, tmp_path: Path) -> None:
     experiment = load_experiment(file, [ROWS])
     experiment.save(tmp_path / "saved.yaml")
@@ -98,9 +144,20 @@ def test_rows_are_saved_as_they_were_given(file: Path, tmp_path: Path) -> None:
 
 
 def test_without_a_test_set_dev_is_scored(file: Path) -> None:
-    assert make_plan(load_experiment(file)).test == (Path("data/dev.vel"), Path("data/dev.en"))
-    overrides = ["test={source: t.vel, target: t.en}", "folder=there"]
-    assert make_plan(load_experiment(file, overrides)).test == (Path("there/t.vel"), Path("there/t.en"))
+    plan = make_plan(load_experiment(file))
+    assert plan.text("translate") == (Path("data/dev.vel"), Path("data/dev.en"))
+    assert "dev" not in plan.runs[0].commands
+    tested = make_plan(load_experiment(file, ["test={source: t.vel, target: t.en}", "folder=there"]))
+    assert tested.text("translate") == (Path("there/t.vel"), Path("there/t.en"))
+    assert tested.text("dev") == (Path("there/dev.vel"), Path("there/dev.en"))
+    assert list(tested.runs[0].commands) == ["train", "dev", "score", "translate"]
+
+
+def test_a_test_set_makes_no_training_due_again(file: Path) -> None:
+    plan = make_plan(load_experiment(file))
+    tested = make_plan(load_experiment(file, ["test={source: t.vel, target: t.en}"]))
+    assert plan.files(plan.runs[0], "train") == tested.files(tested.runs[0], "train")
+    assert Path("data/t.vel") in tested.files(tested.runs[0], "translate")
 
 
 def test_a_scale_changes_what_it_names_and_has_a_directory_of_its_own(file: Path) -> None:
@@ -182,3 +239,10 @@ def test_there_are_recipes() -> None:
 def test_the_page_of_experiments_is_generated() -> None:
     written = (REPOSITORY / "docs" / "experiments.md").read_text(encoding="utf-8")
     assert written == experiment_reference(), "run: python -m trdec.experiment.configuration > docs/experiments.md"
+
+
+def test_a_training_configuration_is_recognised(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("system: seq2seq\noutput: mine\ndata: {}\n")
+    with pytest.raises(ConfigError, match=r"mine.yaml: .*a training configuration .*trdec train "):
+        load_experiment(path)

@@ -40,7 +40,7 @@ def plan(tmp_path: Path) -> Plan:
     plan = _plan(tmp_path)
     (plan.runs[0].directory / "model").mkdir(parents=True)
     (plan.runs[0].directory / "model" / "model.safetensors").write_bytes(b"weights")
-    plan.runs[0].translations.write_text("a translation\n")
+    plan.runs[0].translations().write_text("a translation\n")
     records = Records(plan)
     records.finish(plan.runs[0], "train", {"updates": 3})
     records.finish(plan.runs[0], "translate", {"seconds": 1})
@@ -85,7 +85,7 @@ def test_other_weights_make_translating_due(plan: Plan) -> None:
 
 
 def test_what_was_deleted_is_due_again(plan: Plan) -> None:
-    plan.runs[0].translations.unlink()
+    plan.runs[0].translations().unlink()
     assert Records(plan).finished(plan.runs[0], "train") is not None
     assert Records(plan).finished(plan.runs[0], "translate") is None
     plan.runs[0].result("train").unlink()

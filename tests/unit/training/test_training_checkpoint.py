@@ -161,13 +161,21 @@ def test_only_the_last_two_checkpoints_are_kept(uninterrupted: Path) -> None:
 
 def test_the_best_weights_of_the_checkpoint_before_are_still_there(tmp_path: Path) -> None:
     scores = iter([1.0, 2.0, 3.0, 4.0, 5.0])
-    keys = {"metric": "bleu", "keep_best": 1, "checkpoint_every": 100, "validate_every": 2, "max_updates": 10}
-    make_loop(tmp_path, bleu=lambda: next(scores), **keys).run()
+    keys = {"metric": "bleu", "keep_best": 1, "checkpoint_every": 100, "validate_every": 2, "max_updates": 12}
+    with pytest.raises(PowerCut):
+        make_loop(tmp_path, Recorder(die_after=11), bleu=lambda: next(scores), **keys).run()
     flip(tmp_path / "checkpoints" / "update-00000010" / "weights.safetensors")
     make_loop(tmp_path, bleu=lambda: 0.0, **keys).run()  # nothing is better than update 8 now
     assert (tmp_path / "model.safetensors").read_bytes() == (
         tmp_path / "best" / "update-00000008.safetensors"
     ).read_bytes()
+
+
+def test_a_finished_training_keeps_as_many_of_the_best_weights_as_asked_for(tmp_path: Path) -> None:
+    scores = iter([1.0, 2.0, 3.0])
+    keys = {"metric": "bleu", "keep_best": 1, "validate_every": 2, "max_updates": 6}
+    make_loop(tmp_path, bleu=lambda: next(scores), **keys).run()
+    assert [path.name for path in (tmp_path / "best").iterdir()] == ["update-00000006.safetensors"]
 
 
 def test_writing_and_reading_a_checkpoint_changes_nothing(tmp_path: Path) -> None:

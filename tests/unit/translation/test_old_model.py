@@ -12,6 +12,7 @@ import yaml
 
 from support.model_directory import trained
 from trdec.configuration import CONFIGURATION_FILE, load_configuration, load_saved_configuration
+from trdec.data.manifest import MANIFEST
 from trdec.errors import ConfigError, ModelError
 from trdec.systems import SYSTEMS, System
 from trdec.translation.translator import Translator
@@ -34,6 +35,7 @@ def old(tmp_path: Path) -> Path:
     codec = model / "codec" / "codec.json"
     description = json.loads(codec.read_text(encoding="utf-8"))
     codec.write_text(json.dumps(description | {"version": 1, "system": "trdec-con", "transforms": []}))
+    (model / MANIFEST).unlink()
     return model
 
 

@@ -187,3 +187,23 @@ def test_the_command_line_builds_with_it(trdec: Run, tmp_path: Path) -> None:
     result = trdec("trees", "build", "own_command:pears", stdin="a b c\n", cwd=tmp_path)
     assert result.returncode == 1
     assert result.stderr.startswith("UsageError: own_command:pears: the module ")
+
+
+def test_a_function_that_raises_is_shown_with_the_sentence_and_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    code = "def grow(words):\n    return deeper(words)\n\ndef deeper(words):\n    {}[1]\n"
+    (tmp_path / "raising_trees.py").write_text(code)
+    for use in (
+        lambda: builder_called("raising_trees:grow")(["a", "cat"], Random(1)),
+        lambda: transform_called("raising_trees:grow")(BUILDERS["flat"](["a", "cat"], Random(1))),
+    ):
+        with pytest.raises(TreeShapeError) as caught:
+            use()
+        first, second = str(caught.value).splitlines()
+        assert "raising_trees:grow" in first
+        assert "KeyError: 1" in first
+        assert "'a cat'" in first
+        assert "raising_trees.py, line 5, in deeper: {}[1]" in second

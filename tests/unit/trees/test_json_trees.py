@@ -47,11 +47,15 @@ def test_other_keys_do_not_matter_and_every_tree_stands_under_root() -> None:
         ("[" * 100_000, "not JSON"),
         ('{"a":' * 100_000, "not JSON"),
         ('{"words": ["a"], "nodes": [{"label": "S", "start": 0, "end": ' + "1" * 5000 + "}]}", "not JSON"),
+        *(
+            ('{"words": ["a"], "nodes": [' + "[" * depth + "]" * depth + "]}", "x.json")
+            for depth in range(700, 1000, 20)
+        ),
         ("[]", "list of words"),
         ("{}", "list of words"),
         (_json([], _node("S", 0, 0)), "list of words"),
         (_json("ab", _node("S", 0, 2)), "list of words"),
-        (_json(["a", 1], _node("S", 0, 2)), "'1' as a word"),
+        (_json(["a", 1], _node("S", 0, 2)), "1 as a word"),
         (_json(["a b"], _node("S", 0, 1)), "a b"),
         (_json(["\ud800"], _node("S", 0, 1)), "as a word"),
         (_json([""], _node("S", 0, 1)), "as a word"),

@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 from trdec.model.attention import AdditiveAttention, Attention, DotAttention
-from trdec.model.fast.kernels import SourceTable, padded_stride, softmax_backward, transposed
+from trdec.model.fast.compiled import kernels_for
+from trdec.model.fast.source_table import Readers, SourceTable
 
 LARGEST_KEY = 20.0
 """The largest key that is exponentiated apart from its query; its tanh is 1 to the last bit, in any precision."""
@@ -28,13 +29,13 @@ class KeyComparison(Protocol):
     def queries(self, hidden: Tensor, out: Tensor | None = None) -> Tensor:
         """n H: the queries of hidden states n H, as they are compared with the keys."""
 
-    def add_scores(self, vectors: Tensor, queries: Tensor, scores: Tensor) -> None:
-        """Add to scores g*S those of queries g 1 H for keys g S H, or for keys 1 S H that the whole group shares."""
+    def weights(self, readers: Readers, queries: Tensor, out: Tensor) -> None:
+        """Fill out n S with the attention weights of queries n H; they are 0 at padding."""
 
     def start_backward(self) -> None:
         """Discard what an earlier backward pass accumulated."""
 
-    def backward(self, sentences: list[int], queries: Tensor, d_scores: Tensor, d_queries: Tensor) -> None:
+    def backward(self, readers: Readers, queries: Tensor, d_scores: Tensor, d_queries: Tensor) -> None:
         """Fill d_queries n H and accumulate the gradients of keys and parameters, given those of the scores n S."""
 
     def d_hidden(self, d_queries: Tensor) -> Tensor:
@@ -56,76 +57,34 @@ class AdditiveComparison:
 
     def __init__(self, keys: Tensor, lengths: list[int], query_weight: Tensor, score_weight: Tensor) -> None:
         self.apart = bool((keys.abs() <= LARGEST_KEY).all())
-        self.keys = SourceTable(self._prepared(2 * keys), lengths)
+        self._kernels = kernels_for(keys)
+        self.keys = self._kernels.table(self._prepared(2 * keys), lengths)
         self.query_weight, self.score_weight = query_weight, score_weight
-        self._query_columns = transposed(query_weight).mul_(2)  # H H
+        self._query_columns = self._kernels.matrix(2 * query_weight.t())  # H H
         self._weight = -2 * score_weight  # H
-        self._one = keys.new_ones(())
-        self._scratch = keys.new_empty(0)
-        self._rooms: dict[tuple[int, int], tuple[Tensor, Tensor]] = {}
 
     def _prepared(self, doubled: Tensor) -> Tensor:
         return doubled.exp_() if self.apart else doubled
 
     def queries(self, hidden: Tensor, out: Tensor | None = None) -> Tensor:
-        return self._prepared(torch.mm(hidden, self._query_columns, out=out))
+        return self._prepared(self._query_columns.times(hidden, out=out))
 
-    def _room(self, rows: int, places: int) -> tuple[Tensor, Tensor]:
-        """Reused memory, as g S H and as g*S H; the views are kept, since making them costs a tenth of a row."""
-        if (rows, places) not in self._rooms:
-            shape = (rows, places, len(self.score_weight))
-            size = rows * places * len(self.score_weight)
-            if len(self._scratch) < size:
-                self._scratch = self.score_weight.new_empty(size)
-                self._rooms.clear()
-            room = self._scratch[:size].view(shape)
-            self._rooms[rows, places] = room, room.flatten(0, 1)
-        return self._rooms[rows, places]
-
-    def _reciprocals(self, vectors: Tensor, queries: Tensor) -> tuple[Tensor, Tensor]:
-        """r, as g S H and as g*S H, until the next call."""
-        out, flat = self._room(queries.shape[0], vectors.shape[1])
-        if self.apart:
-            torch.addcmul(self._one, vectors, queries, out=out)
-        else:
-            torch.add(vectors, queries, out=out).exp_().add_(1)
-        out.reciprocal_()
-        return out, flat
-
-    def add_scores(self, vectors: Tensor, queries: Tensor, scores: Tensor) -> None:
-        scores.addmv_(self._reciprocals(vectors, queries)[1], self._weight)
+    def weights(self, readers: Readers, queries: Tensor, out: Tensor) -> None:
+        self.keys.additive_weights(readers, queries, self._weight, self.apart, out)
 
     def start_backward(self) -> None:
-        self._query_rows = padded_stride(self.query_weight)  # H H
-        zeros = self.score_weight.new_zeros(sum(self.keys.lengths), len(self.score_weight))
-        self._d_keys = SourceTable(zeros, self.keys.lengths)
+        self._query_rows = self._kernels.matrix(self.query_weight)  # H H
+        self._d_keys = self.keys.zeros_like()
         self._d_score_weight = torch.zeros_like(self.score_weight)  # H
 
-    def backward(self, sentences: list[int], queries: Tensor, d_scores: Tensor, d_queries: Tensor) -> None:
-        sizes, vectors = self.keys.groups(sentences)
-        _, d_vectors = self._d_keys.groups(sentences)
-        parts = self.keys.row_parts(d_scores, sentences, sizes)  # g*S each
-        first = 0
-        for size, keys, d_key, query, d_score, d_query in zip(
-            sizes,
-            vectors,
-            d_vectors,
-            queries.unsqueeze(1).split_with_sizes(sizes),  # g 1 H each
-            parts,
-            d_queries.unsqueeze(1).split_with_sizes(sizes),  # g 1 H each
-            strict=True,
-        ):
-            compared, flat = self._reciprocals(keys, query)  # g S H, g*S H
-            self._d_score_weight.addmv_(flat.t(), d_score)
-            compared.addcmul_(compared, compared, value=-1)  # a quarter of tanh'
-            by_row = d_score.view(size, 1, -1)  # g 1 S
-            torch.bmm(by_row, compared, out=d_query)
-            self._d_keys.add_product(sentences[first : first + size], d_key, compared, by_row.transpose(1, 2))
-            first += size
+    def backward(self, readers: Readers, queries: Tensor, d_scores: Tensor, d_queries: Tensor) -> None:
+        self.keys.additive_backward(
+            readers, queries, self.apart, d_scores, d_queries, self._d_keys, self._d_score_weight
+        )
         d_queries.mul_(4 * self.score_weight)
 
     def d_hidden(self, d_queries: Tensor) -> Tensor:
-        return d_queries @ self._query_rows
+        return self._query_rows.times(d_queries)
 
     def gradients(self, hidden: Tensor, d_queries: Tensor) -> tuple[Tensor, ...]:
         d_keys = self._d_keys.packed().mul_(4 * self.score_weight)  # sum(S) H
@@ -136,27 +95,19 @@ class DotComparison:
     """q k."""
 
     def __init__(self, keys: Tensor, lengths: list[int]) -> None:
-        self.keys = SourceTable(keys, lengths)
-        self._size = keys.shape[1]
+        self.keys = kernels_for(keys).table(keys, lengths)
 
     def queries(self, hidden: Tensor, out: Tensor | None = None) -> Tensor:
         return hidden if out is None else out.copy_(hidden)
 
-    def add_scores(self, vectors: Tensor, queries: Tensor, scores: Tensor) -> None:
-        scores += torch.matmul(vectors, queries.transpose(1, 2)).flatten()
+    def weights(self, readers: Readers, queries: Tensor, out: Tensor) -> None:
+        self.keys.dot_weights(readers, queries, out)
 
     def start_backward(self) -> None:
-        some = self.keys.sentences[0]
-        self._d_keys = SourceTable(some.new_zeros(sum(self.keys.lengths), self._size), self.keys.lengths)
+        self._d_keys = self.keys.zeros_like()
 
-    def backward(self, sentences: list[int], queries: Tensor, d_scores: Tensor, d_queries: Tensor) -> None:
-        sizes, vectors = self.keys.groups(sentences)
-        parts = self.keys.row_parts(d_scores, sentences, sizes)  # g*S each
-        by_row = [part.view(size, 1, -1) for part, size in zip(parts, sizes, strict=True)]  # g 1 S each
-        for keys, d_score, d_query in zip(vectors, by_row, d_queries.unsqueeze(1).split_with_sizes(sizes), strict=True):
-            torch.bmm(d_score, keys, out=d_query)
-        query_parts = queries.unsqueeze(1).split_with_sizes(sizes)  # g 1 H each
-        self._d_keys.add_products(sentences, [part.transpose(1, 2) for part in by_row], query_parts)
+    def backward(self, readers: Readers, queries: Tensor, d_scores: Tensor, d_queries: Tensor) -> None:
+        self.keys.dot_backward(readers, queries, d_scores, d_queries, self._d_keys)
 
     def d_hidden(self, d_queries: Tensor) -> Tensor:
         return d_queries
@@ -185,38 +136,30 @@ class AttentionTape:
 
     def __init__(self, comparison: KeyComparison, places: int) -> None:
         self.comparison = comparison
-        lengths, some = comparison.keys.lengths, comparison.keys.sentences[0]
-        self.num_starts, width = len(lengths), comparison.keys.width
+        some = comparison.keys.sentences[0]
+        self._kernels = kernels_for(some)
+        self.num_starts = len(comparison.keys.lengths)
         self.queries = some.new_empty(places, some.shape[1])  # N H
-        self.weights = some.new_zeros(self.num_starts + places, width)  # B+N S
-        is_padding = torch.arange(width, device=some.device) >= torch.tensor(lengths, device=some.device)[:, None]
-        self.bias = some.new_zeros(is_padding.shape).masked_fill_(is_padding, -torch.inf)  # B S
+        self.weights = some.new_zeros(self.num_starts + places, comparison.keys.width)  # B+N S
 
-    def forward(self, begin: int, hidden: Tensor, sentences: list[int], numbers: Tensor) -> None:
+    def forward(self, begin: int, hidden: Tensor, readers: Readers) -> None:
         """Fill the weights of the places from `begin` on, given their hidden states n H and sentences."""
-        end = begin + len(sentences)
+        end = begin + readers.count
         queries = self.comparison.queries(hidden, out=self.queries[begin:end])  # n H
-        scores = self.bias.index_select(0, numbers)  # n S
-        keys = self.comparison.keys
-        sizes, vectors = keys.groups(sentences)
-        parts = keys.row_parts(scores, sentences, sizes)  # g*S each
-        add_scores = self.comparison.add_scores
-        for group, query, part in zip(vectors, queries.unsqueeze(1).split_with_sizes(sizes), parts, strict=True):
-            add_scores(group, query, part)
-        torch.softmax(scores, dim=1, out=self.weights[self.num_starts + begin : self.num_starts + end])
+        self.comparison.weights(readers, queries, self.weights[self.num_starts + begin : self.num_starts + end])
 
     def start_backward(self) -> None:
         """Discard what an earlier backward pass accumulated."""
         self.comparison.start_backward()
         self.d_queries = torch.empty_like(self.queries)  # N H
 
-    def backward(self, begin: int, sentences: list[int], d_weights: Tensor) -> Tensor:
+    def backward(self, begin: int, readers: Readers, d_weights: Tensor) -> Tensor:
         """The gradient n H of the hidden states, given that of the weights n S."""
-        end = begin + len(sentences)
+        end = begin + readers.count
         weights = self.weights[self.num_starts + begin : self.num_starts + end]  # n S
-        d_scores = softmax_backward(weights, d_weights, out=torch.empty_like(weights))  # n S
+        d_scores = self._kernels.softmax_backward(weights, d_weights)  # n S
         d_queries = self.d_queries[begin:end]  # n H
-        self.comparison.backward(sentences, self.queries[begin:end], d_scores, d_queries)
+        self.comparison.backward(readers, self.queries[begin:end], d_scores, d_queries)
         return self.comparison.d_hidden(d_queries)
 
     def gradients(self, hidden: Tensor) -> tuple[Tensor, ...]:
@@ -231,34 +174,15 @@ class ContextTape:
     """
 
     def __init__(self, projected: Tensor, lengths: list[int]) -> None:
-        self.projected = SourceTable(projected, lengths)  # sum(S) 4H
-        self.transposed = [sentence.t() for sentence in self.projected.sentences]  # 4H S each
+        self.projected = kernels_for(projected).table(projected, lengths)  # sum(S) 4H
 
-    def forward(self, gates: Tensor, weights: Tensor, sentences: list[int]) -> None:
+    def forward(self, gates: Tensor, weights: Tensor, readers: Readers) -> None:
         """Add the contribution of the contexts with these weights n S to gates n 4H."""
-        table = self.projected
-        if table.padded is None:
-            parts = table.row_parts(weights, sentences, [])  # S each
-            for sentence, row, weight in zip(sentences, gates.unbind(0), parts, strict=True):
-                row.addmv_(self.transposed[sentence], weight)
-            return
-        sizes, vectors = table.groups(sentences)
-        parts = table.row_parts(weights, sentences, sizes)  # g*S each
-        for projected, rows, part in zip(vectors, gates.unsqueeze(1).split_with_sizes(sizes), parts, strict=True):
-            rows.baddbmm_(part.view(len(rows), 1, -1), projected)
+        self.projected.add_sums(readers, weights, gates)
 
-    def backward(self, d_gates: Tensor, d_weights: Tensor, sentences: list[int]) -> None:
+    def backward(self, d_gates: Tensor, d_weights: Tensor, readers: Readers) -> None:
         """Add the gradient of the weights to d_weights n S, given that of the gates n 4H."""
-        table = self.projected
-        if table.padded is None:
-            parts = table.row_parts(d_weights, sentences, [])  # S each
-            for sentence, row, d_weight in zip(sentences, d_gates.unbind(0), parts, strict=True):
-                d_weight.addmv_(table.sentences[sentence], row)
-            return
-        sizes, vectors = table.groups(sentences)
-        parts = table.row_parts(d_weights, sentences, sizes)  # g*S each
-        for projected, rows, part in zip(vectors, d_gates.unsqueeze(2).split_with_sizes(sizes), parts, strict=True):
-            part.view(len(rows), -1, 1).baddbmm_(projected, rows)
+        self.projected.add_dots(readers, d_gates, d_weights)
 
     def gradient(self, d_gates: Tensor, weights: Tensor, sentences: Tensor) -> Tensor:
         """sum(S) 4H, from the gate gradients M 4H, the weights M S that entered them and the sentences M."""

@@ -10,7 +10,7 @@ from trdec.data.batch import Batch
 from trdec.model.dropout import DecoderDropout
 from trdec.model.fast.network import FastNetwork
 from trdec.model.fast.search import FastSearch
-from trdec.model.interfaces import AnyDecoder, DecoderPass, Encoder, Encoding, SearchModel
+from trdec.model.interfaces import AnyDecoder, DecoderPass, Encoder, Encoding, SearchModel, SearchPrecision
 from trdec.model.sequence_decoder import SequenceDecoder
 from trdec.model.softmax import ActionSoftmax
 from trdec.model.tree_decoder import TreeDecoder
@@ -22,7 +22,9 @@ class FastForm(Protocol):
     def run(self, encoding: Encoding, batch: Batch, dropout: DecoderDropout) -> DecoderPass:
         """The same values and gradients as `step_through`."""
 
-    def for_search(self, encoder: Encoder, softmax: ActionSoftmax, output_matrix: Tensor) -> SearchModel:
+    def for_search(
+        self, encoder: Encoder, softmax: ActionSoftmax, output_matrix: Tensor, precision: SearchPrecision
+    ) -> SearchModel:
         """A model that steps with the present weights, without gradients."""
 
 
@@ -36,9 +38,11 @@ class FastLSTM:
         """All steps of a batch, in one recurrence."""
         return self._network.run(encoding, batch, dropout)
 
-    def for_search(self, encoder: Encoder, softmax: ActionSoftmax, output_matrix: Tensor) -> SearchModel:
+    def for_search(
+        self, encoder: Encoder, softmax: ActionSoftmax, output_matrix: Tensor, precision: SearchPrecision
+    ) -> SearchModel:
         """A search model with the weights laid out for few rows."""
-        return FastSearch(self._network, encoder, softmax, output_matrix)
+        return FastSearch(self._network, encoder, softmax, output_matrix, precision)
 
 
 def fast_form(decoder: AnyDecoder) -> FastForm | None:

@@ -1,14 +1,16 @@
-"""The operations that training and search spend their time in, and the source table that attention reads.
+"""The operations that training and search spend their time in, each in torch, for any precision and device.
 
-Each operation is a function of tensors with one implementation in torch; a faster one replaces it here."""
+`compiled` has the same kernels in C, and says which of the two serve a tensor.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import cached_property
 
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
+
+from trdec.model.fast.source_table import SourceTable
 
 _LINE = 16
 """How many single-precision numbers fit into a cache line."""
@@ -29,122 +31,111 @@ def padded_stride(matrix: Tensor) -> Tensor:
     return matrix.new_empty(height, stride)[:, :width].copy_(matrix)
 
 
-def transposed(weight: Tensor) -> Tensor:
-    """A weight X K as the matrix K X that rows R K are multiplied by, laid out to be fast for few rows."""
-    return padded_stride(weight.t().contiguous())  # two copies are faster than one that transposes and pads
-
-
-def lstm_gates(gates: Tensor, previous_cell: Tensor, cell: Tensor, tanh_cell: Tensor, hidden: Tensor) -> None:
-    """Activate gates n 4H in place, in the order i, f, o, g, and fill the cell, its tanh and the hidden state, n H."""
-    size = hidden.shape[1]
-    gates[:, : 3 * size].sigmoid_()
-    gates[:, 3 * size :].tanh_()
-    i, f, o, g = gates.chunk(4, dim=1)  # n H each
-    torch.mul(f, previous_cell, out=cell).addcmul_(i, g)
-    torch.tanh(cell, out=tanh_cell)
-    torch.mul(o, tanh_cell, out=hidden)
-
-
-def lstm_gates_backward(
-    gates: Tensor, previous_cell: Tensor, tanh_cell: Tensor, d_hidden: Tensor, d_cell: Tensor, d_gates: Tensor
-) -> None:
-    """Fill d_gates n 4H and turn d_cell n H into the gradient of the previous cell, given activated gates."""
-    size = tanh_cell.shape[1]
-    i, f, o, g = gates.chunk(4, dim=1)  # n H each
-    d_i, d_f, d_o, d_g = d_gates.chunk(4, dim=1)  # n H each
-    torch.mul(d_hidden, tanh_cell, out=d_o)
-    d_cell += torch.ops.aten.tanh_backward(d_hidden * o, tanh_cell)
-    torch.mul(d_cell, g, out=d_i)
-    torch.mul(d_cell, previous_cell, out=d_f)
-    torch.mul(d_cell, i, out=d_g)
-    d_cell *= f
-    sigmoids = slice(0, 3 * size)
-    torch.ops.aten.sigmoid_backward(d_gates[:, sigmoids], gates[:, sigmoids], grad_input=d_gates[:, sigmoids])
-    torch.ops.aten.tanh_backward(d_g, g, grad_input=d_g)
-
-
-def softmax_backward(weights: Tensor, d_weights: Tensor, out: Tensor) -> Tensor:
-    """The gradient n S of the scores, in `out`, given the weights n S and their gradient."""
-    products = torch.mul(weights, d_weights, out=out)
-    return products.addcmul_(weights, products.sum(dim=1, keepdim=True), value=-1)
-
-
 def sum_by_row(rows: Tensor, values: Tensor, num_rows: int) -> Tensor:
     """num_rows X: for each row, the sum of the values M X that belong to it."""
     return values.new_zeros(num_rows, values.shape[1]).index_add_(0, rows, values)
 
 
-CACHED = 2**16
-"""How many numbers a group of several sentences may take: a quarter of a megabyte."""
+class RightMatrix:
+    """A matrix K X that rows are multiplied by, laid out to be fast for few of them."""
 
-ENOUGH = 4
-"""How many sentences must fit into such a group to make it worthwhile."""
+    def __init__(self, matrix: Tensor) -> None:
+        self.shape, self.dtype = matrix.shape, matrix.dtype
+        self._given = matrix
+
+    @cached_property
+    def _laid_out(self) -> Tensor:
+        return padded_stride(self._given.contiguous())  # two copies are faster than one that transposes and pads
+
+    def times(self, rows: Tensor, out: Tensor | None = None) -> Tensor:
+        """The product n X of rows n K with the matrix."""
+        return torch.mm(rows, self._laid_out, out=out)
+
+    def __rmatmul__(self, rows: Tensor) -> Tensor:
+        return self.times(rows)
+
+    def add_product(self, out: Tensor, rows: Tensor) -> None:
+        """Add to out n X the product of rows n K with the matrix."""
+        out.addmm_(rows, self._laid_out)
 
 
-class SourceTable:
-    """Vectors sum(S) X at the places of sentences of these lengths."""
+class Int8Matrix(RightMatrix):
+    """A matrix K X in int8, each column with its own scale, that rows of numbers in [-1, 1] are multiplied by.
 
-    def __init__(self, packed: Tensor, lengths: list[int]) -> None:
-        self.lengths = lengths
-        self.width = max(lengths)
-        self.sentences = packed.split_with_sizes(lengths)  # S X each
-        at_once = CACHED // max(1, self.width * packed.shape[1])
-        self.padded: Tensor | None = None  # B S X, where groups have several sentences
-        self.at_once = 1
-        if at_once >= ENOUGH:
-            self.at_once = at_once
-            self.padded = pad_sequence(list(self.sentences), batch_first=True)
-        else:
-            self._singles = [sentence.unsqueeze(0) for sentence in self.sentences]  # 1 S X each
+    Every input of a decoder's products is a tanh, or a sigmoid times one. So the scale of rows is fixed, 1 / 127, and a
+    row's product does not depend on the other rows.
+    """
 
-    def groups(self, sentences: list[int]) -> tuple[list[int], list[Tensor]]:
-        """For rows that each read one sentence: the number of rows in each group, and the vectors g S X it reads."""
-        if self.padded is None:
-            return [1] * len(sentences), [self._singles[sentence] for sentence in sentences]
-        chunks = [sentences[first : first + self.at_once] for first in range(0, len(sentences), self.at_once)]
-        return [len(chunk) for chunk in chunks], [self._pick(chunk) for chunk in chunks]
+    @cached_property
+    def _laid_out(self) -> Tensor:
+        """The matrix as it is rounded, up to a factor for each column: whole numbers."""
+        return padded_stride((self._given / self._largest * 127).round_())
 
-    def add_products(self, sentences: list[int], left: Sequence[Tensor], right: Sequence[Tensor]) -> None:
-        """Add left times right, g S X after broadcasting, to the vectors that each group of these rows reads.
+    @cached_property
+    def _largest(self) -> Tensor:
+        """X: the largest magnitude in each column."""
+        return self._given.abs().amax(dim=0).clamp_(min=torch.finfo(self.dtype).tiny)
 
-        No two rows read the same sentence.
+    def times(self, rows: Tensor, out: Tensor | None = None) -> Tensor:
+        # Whole numbers of these sizes are multiplied and added without rounding, or nearly.
+        return torch.mm(_in_127ths(rows), self._laid_out, out=out).mul_(self._largest / 127**2)
+
+    def add_product(self, out: Tensor, rows: Tensor) -> None:
+        out += self.times(rows)
+
+
+def _in_127ths(rows: Tensor) -> Tensor:
+    return (127 * rows).clamp_(-127, 127).round_()
+
+
+class Kernels:
+    """Every kernel in torch."""
+
+    name = "torch"
+
+    def matrix(self, matrix: Tensor) -> RightMatrix:
+        """A matrix K X that rows are multiplied by; it must not change as long as it is used."""
+        return RightMatrix(matrix)
+
+    def int8_matrix(self, matrix: Tensor) -> Int8Matrix:
+        """The same, rounded to int8; the rows must be in [-1, 1]."""
+        return Int8Matrix(matrix)
+
+    def table(self, packed: Tensor, lengths: list[int]) -> SourceTable:
+        """Vectors sum(S) X at the places of sentences of these lengths."""
+        return SourceTable(packed, lengths)
+
+    def lstm_gates(self, gates: Tensor, previous_cell: Tensor, cell: Tensor, tanh_cell: Tensor, hidden: Tensor) -> None:
+        """Activate gates n 4H in place, in the order i, f, o, g, and fill the cell, its tanh and the hidden state, n H.
+
+        c = f c' + i g,  h = o tanh c
         """
-        sizes, vectors = self.groups(sentences)
-        first = 0
-        for size, target, one, other in zip(sizes, vectors, left, right, strict=True):
-            self.add_product(sentences[first : first + size], target, one, other)
-            first += size
+        size = hidden.shape[1]
+        gates[:, : 3 * size].sigmoid_()
+        gates[:, 3 * size :].tanh_()
+        i, f, o, g = gates.chunk(4, dim=1)  # n H each
+        torch.mul(f, previous_cell, out=cell).addcmul_(i, g)
+        torch.tanh(cell, out=tanh_cell)
+        torch.mul(o, tanh_cell, out=hidden)
 
-    def add_product(self, sentences: list[int], vectors: Tensor, left: Tensor, right: Tensor) -> None:
-        """Add left times right, g S X after broadcasting, to the vectors that a group of these sentences reads."""
-        if self.padded is None or _adjacent(sentences):
-            vectors.addcmul_(left, right)  # a view
-        else:
-            self.padded.index_add_(0, torch.tensor(sentences, device=vectors.device), left * right)
+    def lstm_gates_backward(
+        self, gates: Tensor, previous_cell: Tensor, tanh_cell: Tensor, d_hidden: Tensor, d_cell: Tensor, d_gates: Tensor
+    ) -> None:
+        """Fill d_gates n 4H and turn d_cell n H into the gradient of the previous cell, given activated gates."""
+        size = tanh_cell.shape[1]
+        i, f, o, g = gates.chunk(4, dim=1)  # n H each
+        d_i, d_f, d_o, d_g = d_gates.chunk(4, dim=1)  # n H each
+        torch.mul(d_hidden, tanh_cell, out=d_o)
+        d_cell += torch.ops.aten.tanh_backward(d_hidden * o, tanh_cell)
+        torch.mul(d_cell, g, out=d_i)
+        torch.mul(d_cell, previous_cell, out=d_f)
+        torch.mul(d_cell, i, out=d_g)
+        d_cell *= f
+        sigmoids = slice(0, 3 * size)
+        torch.ops.aten.sigmoid_backward(d_gates[:, sigmoids], gates[:, sigmoids], grad_input=d_gates[:, sigmoids])
+        torch.ops.aten.tanh_backward(d_g, g, grad_input=d_g)
 
-    def packed(self) -> Tensor:
-        """sum(S) X: the vectors, sentence after sentence."""
-        if self.padded is None:
-            return torch.cat(list(self.sentences))
-        return torch.cat([row[:length] for row, length in zip(self.padded.unbind(0), self.lengths, strict=True)])
-
-    def _pick(self, sentences: list[int]) -> Tensor:
-        """g S X: a view where the sentences are adjacent, otherwise a copy."""
-        assert self.padded is not None
-        first = sentences[0]
-        if _adjacent(sentences):
-            return self.padded[first : first + len(sentences)]
-        return self.padded.index_select(0, torch.tensor(sentences, device=self.padded.device))
-
-    def row_parts(self, table: Tensor, sentences: list[int], sizes: list[int]) -> Sequence[Tensor]:
-        """For each group of rows, its entries of a table n S, without padding, flattened: views, made in one call."""
-        flat, width = table.view(-1), table.shape[1]
-        if self.padded is not None:
-            return flat.split_with_sizes([size * width for size in sizes])
-        pieces = [size for sentence in sentences for size in (self.lengths[sentence], width - self.lengths[sentence])]
-        return flat.split_with_sizes(pieces)[::2]
-
-
-def _adjacent(sentences: list[int]) -> bool:
-    first = sentences[0]
-    return sentences == list(range(first, first + len(sentences)))
+    def softmax_backward(self, weights: Tensor, d_weights: Tensor) -> Tensor:
+        """The gradient n S of the scores, given the weights n S and their gradient."""
+        products = weights * d_weights  # n S
+        return products.addcmul_(weights, products.sum(dim=1, keepdim=True), value=-1)

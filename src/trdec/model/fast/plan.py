@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from trdec.data.batch import Batch
+from trdec.model.fast.source_table import Readers
 
 
 class Packing:
@@ -91,8 +92,7 @@ class Visit(NamedTuple):
     end: int
     previous: Rows  # n   table rows
     rows: Rows  # n   sorted rows of the batch
-    sentences: list[int]
-    numbers: Tensor  # n   the sentences as a tensor
+    readers: Readers  # n   the sentence of each row
 
 
 class ReferencedStates:
@@ -156,8 +156,8 @@ class WordPlan:
         self.visits: list[Visit] = []
         for begin, end in pairwise(bounds):
             here = slice(begin, end)
-            numbers = self.sentences[here]
-            self.visits.append(Visit(begin, end, self.before[here], self.rows[here], sentences[here], numbers))
+            readers = Readers(self.sentences[here], sentences[here])
+            self.visits.append(Visit(begin, end, self.before[here], self.rows[here], readers))
 
 
 class StepPlan:
@@ -185,7 +185,8 @@ def visits_of(packing: Packing) -> list[Visit]:
     for count, begin in zip(packing.counts, packing.offsets, strict=False):
         previous = slice(before, before + count)
         rows = slice(0, count)
-        visits.append(Visit(begin, begin + count, previous, rows, sentences[:count], packing.order[:count]))
+        readers = Readers(packing.order[:count], sentences[:count])
+        visits.append(Visit(begin, begin + count, previous, rows, readers))
         before = num_rows + begin
     return visits
 

@@ -19,7 +19,8 @@ from torch.autograd.function import once_differentiable
 
 from trdec.model.attention import Attention
 from trdec.model.fast.attention import AttentionTape, ContextTape, comparison_of
-from trdec.model.fast.kernels import lstm_gates, lstm_gates_backward, padded_stride, sum_by_row, transposed
+from trdec.model.fast.compiled import kernels_for
+from trdec.model.fast.kernels import RightMatrix, sum_by_row
 from trdec.model.fast.plan import Packing, ReferencedStates, StepPlan, Visit, rows_before, take, visits_of
 
 
@@ -51,7 +52,8 @@ class LSTMTape:
         places = len(gates)
         self.gates = gates
         self.hidden_weight = hidden_weight
-        self.hidden_columns = transposed(hidden_weight)  # H 4H
+        self.kernels = kernels_for(gates)
+        self.hidden_columns = self.kernels.matrix(hidden_weight.t())  # H 4H
         self.mask = mask
         self.hidden = gates.new_empty(self.num_starts + places, size)  # B+N H
         self.cells = gates.new_empty(self.num_starts + places, size)  # B+N H
@@ -60,9 +62,9 @@ class LSTMTape:
         self.tanh_cells = gates.new_empty(places, size)  # N H
 
     @cached_property
-    def hidden_rows(self) -> Tensor:
+    def hidden_rows(self) -> RightMatrix:
         """4H H, which only the backward pass needs."""
-        return padded_stride(self.hidden_weight)
+        return self.kernels.matrix(self.hidden_weight)
 
     def forward(self, visit: Visit) -> Tensor:
         """The hidden states n H of the places visited."""
@@ -70,19 +72,21 @@ class LSTMTape:
         recurrent = take(self.hidden, visit.previous)  # n H
         if self.mask is not None:
             recurrent = recurrent * take(self.mask, visit.rows)
-        gates.addmm_(recurrent, self.hidden_columns)
+        self.hidden_columns.add_product(gates, recurrent)
         here = slice(self.num_starts + visit.begin, self.num_starts + visit.end)
         hidden = self.hidden[here]  # n H
         tanh_cells = self.tanh_cells[visit.begin : visit.end]
-        lstm_gates(gates, take(self.cells, visit.previous), self.cells[here], tanh_cells, hidden)
+        self.kernels.lstm_gates(gates, take(self.cells, visit.previous), self.cells[here], tanh_cells, hidden)
         return hidden
 
     def backward(self, visit: Visit, d_hidden: Tensor, d_cell: Tensor, d_gates: Tensor) -> Tensor:
         """The gradient n H of the previous hidden states; fills d_gates, makes d_cell that of the previous cells."""
         places = slice(visit.begin, visit.end)
         previous = take(self.cells, visit.previous)  # n H
-        lstm_gates_backward(self.gates[places], previous, self.tanh_cells[places], d_hidden, d_cell, d_gates)
-        d_recurrent = d_gates @ self.hidden_rows  # n H
+        self.kernels.lstm_gates_backward(
+            self.gates[places], previous, self.tanh_cells[places], d_hidden, d_cell, d_gates
+        )
+        d_recurrent = self.hidden_rows.times(d_gates)  # n H
         if self.mask is not None:
             d_recurrent *= take(self.mask, visit.rows)
         return d_recurrent
@@ -186,25 +190,25 @@ class ParentTape:
     def __init__(self, referenced: ReferencedStates, weight: Tensor) -> None:
         self.referenced = referenced
         self.weight = weight
-        self.columns = transposed(weight)  # H 4H
+        self.columns = kernels_for(weight).matrix(weight.t())  # H 4H
         self.projected = weight.new_zeros(1 + len(referenced), weight.shape[0])  # 1+Q 4H
 
     def start_backward(self) -> None:
         """Discard what an earlier backward pass accumulated."""
-        self.weight_rows = padded_stride(self.weight)  # 4H H
+        self.weight_rows = kernels_for(self.weight).matrix(self.weight)  # 4H H
         self.d_projected = torch.zeros_like(self.projected)
 
     def project(self, step: int, hidden: Tensor) -> None:
         """Project the states among n H of a step that have children."""
         numbers, rows = self.referenced.made_at(step)
-        if len(rows):
-            torch.mm(hidden.index_select(0, rows), self.columns, out=self.projected[numbers])
+        if rows.shape[0]:
+            self.columns.times(hidden.index_select(0, rows), out=self.projected[numbers])
 
     def project_backward(self, step: int, d_hidden: Tensor) -> None:
         """Add the children's share to the gradient n H of a step's states."""
         numbers, rows = self.referenced.made_at(step)
-        if len(rows):
-            d_hidden.index_add_(0, rows, self.d_projected[numbers] @ self.weight_rows)
+        if rows.shape[0]:
+            d_hidden.index_add_(0, rows, self.weight_rows.times(self.d_projected[numbers]))
 
     def gradient(self, hidden: Tensor) -> Tensor:
         """4H H, given the states N H of all places."""
@@ -237,9 +241,9 @@ class RNNTape:
         if self.parents is not None:
             numbers = self.parents.referenced.numbers[visit.begin : visit.end]
             gates += self.parents.projected.index_select(0, numbers)
-        self.context.forward(gates, take(self.attention.weights, visit.previous), visit.sentences)
+        self.context.forward(gates, take(self.attention.weights, visit.previous), visit.readers)
         hidden = self.lstm.forward(visit)  # n H
-        self.attention.forward(visit.begin, hidden, visit.sentences, visit.numbers)
+        self.attention.forward(visit.begin, hidden, visit.readers)
         return hidden
 
     def start_backward(self, d_weights: Tensor) -> None:
@@ -254,13 +258,13 @@ class RNNTape:
         """The gradient n H of the previous hidden states; turns d_cell into that of the previous cells."""
         d_gates = self.d_gates[visit.begin : visit.end]  # n 4H
         d_weights = self.d_weights[self.num_starts + visit.begin : self.num_starts + visit.end]  # n S
-        d_hidden += self.attention.backward(visit.begin, visit.sentences, d_weights)
+        d_hidden += self.attention.backward(visit.begin, visit.readers, d_weights)
         d_previous = self.lstm.backward(visit, d_hidden, d_cell, d_gates)  # n H
         if self.parents is not None:
             numbers = self.parents.referenced.numbers[visit.begin : visit.end]
             self.parents.d_projected.index_add_(0, numbers, d_gates)
         d_weights_before = take(self.d_weights, visit.previous)  # n S
-        self.context.backward(d_gates, d_weights_before, visit.sentences)
+        self.context.backward(d_gates, d_weights_before, visit.readers)
         if isinstance(visit.previous, Tensor):
             self.d_weights.index_copy_(0, visit.previous, d_weights_before)
         return d_previous
@@ -295,17 +299,17 @@ class WordsInRules:
     def __init__(self, weight: Tensor, word: RNNTape) -> None:
         self.weight = weight  # 4H H
         self.word = word
-        self.columns = transposed(weight)  # H 4H
-        self.latest = word.lstm.hidden[: word.num_starts] @ self.columns  # B 4H
+        self.columns = kernels_for(weight).matrix(weight.t())  # H 4H
+        self.latest = self.columns.times(word.lstm.hidden[: word.num_starts])  # B 4H
 
     def forward(self, visit: Visit, hidden: Tensor) -> None:
         """Replace the earlier word states of these rows by the new ones, n H."""
         assert isinstance(visit.rows, Tensor)
-        self.latest.index_copy_(0, visit.rows, hidden @ self.columns)
+        self.latest.index_copy_(0, visit.rows, self.columns.times(hidden))
 
     def start_backward(self) -> None:
         """Discard what an earlier backward pass accumulated."""
-        self.weight_rows = padded_stride(self.weight)  # 4H H
+        self.weight_rows = kernels_for(self.weight).matrix(self.weight)  # 4H H
         # The gradient of a word state's contribution is a sum over the steps until the next word state.
         self.d_latest = torch.zeros_like(self.latest)  # B 4H
         self.d_projected = self.latest.new_empty(len(self.word.lstm.hidden), self.latest.shape[1])  # B+W 4H
@@ -316,12 +320,12 @@ class WordsInRules:
         here = slice(self.word.num_starts + visit.begin, self.word.num_starts + visit.end)
         d_projected = torch.index_select(self.d_latest, 0, visit.rows, out=self.d_projected[here])  # n 4H
         self.d_latest.index_fill_(0, visit.rows, 0)
-        return d_projected @ self.weight_rows
+        return self.weight_rows.times(d_projected)
 
     def start_gradient(self) -> Tensor:
         """The gradient B H of the start states."""
         self.d_projected[: self.word.num_starts] = self.d_latest
-        return self.d_latest @ self.weight_rows
+        return self.weight_rows.times(self.d_latest)
 
     def gradient(self) -> Tensor:
         """4H H."""
@@ -352,7 +356,7 @@ class Tape:
                 parents.project(step, hidden)
             if self.word is not None and self.words_in_rules is not None and words is not None:
                 word_visit = words.visits[step]
-                if word_visit.sentences:
+                if word_visit.readers.count:
                     self.words_in_rules.forward(word_visit, self.word.forward(word_visit))
 
     def backward(
@@ -370,7 +374,7 @@ class Tape:
         d_cell = torch.zeros_like(rule.lstm.cells[: plan.num_rows])  # B H
         d_recurrent = torch.zeros_like(d_cell)  # B H
         for step, visit in reversed(list(enumerate(plan.visits))):
-            if words is not None and words.visits[step].sentences:
+            if words is not None and words.visits[step].readers.count:
                 assert d_word is not None
                 self._backward_words(words.visits[step], d_word, d_word_cells)
             d_hidden = d_recurrent[visit.rows].add_(d_rule[visit.begin : visit.end])  # n H

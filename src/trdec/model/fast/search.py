@@ -8,7 +8,7 @@ rows that write. All hypotheses of a sentence attend to it together, and none to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
@@ -17,13 +17,12 @@ from torch.nn import functional
 
 from trdec.data.batch import SourceBatch
 from trdec.model.fast.attention import KeyComparison, comparison_of, parameters_of
-from trdec.model.fast.kernels import lstm_gates, transposed
+from trdec.model.fast.compiled import kernels_for
+from trdec.model.fast.kernels import RightMatrix
 from trdec.model.fast.network import FastNetwork, FastRNN
-from trdec.model.interfaces import Encoder, Encoding
+from trdec.model.fast.source_table import Readers, SourceTable
+from trdec.model.interfaces import Encoder, Encoding, SearchPrecision
 from trdec.model.softmax import ActionSoftmax
-
-COMPARED_AT_ONCE = 2**18
-"""How many numbers are compared at once: a megabyte, so that they stay in the processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -31,28 +30,23 @@ class RowSource:
     """The sentences of a batch as one RNN attends to them."""
 
     comparison: KeyComparison
-    keys: tuple[Tensor, ...]  # 1 S H each
-    values: tuple[Tensor, ...]  # S X each   the context of a row that attends to one place only
+    values: SourceTable  # X   the context of a row that attends to one place only
+    numbers: Tensor  # B'   those of the batch's sentences that are still being translated
 
-    def select(self, numbers: Sequence[int]) -> RowSource:
-        """These sentences in this order; nothing is copied."""
-        return RowSource(self.comparison, tuple(self.keys[n] for n in numbers), tuple(self.values[n] for n in numbers))
+    def select(self, sentences: Tensor) -> RowSource:
+        """These sentences in this order; nothing of them is copied."""
+        return replace(self, numbers=self.numbers[sentences])
 
-    def contexts(self, hidden: Tensor, counts: Sequence[int]) -> Tensor:
-        """n X: the sums of values by attention weight, for hidden states n H, `counts` of them for each sentence."""
-        queries = self.comparison.queries(hidden).unsqueeze(1)  # n 1 H
-        contexts = hidden.new_empty(len(hidden), self.values[0].shape[1])  # n X
-        end = 0
-        for count, keys, values in zip(counts, self.keys, self.values, strict=True):
-            begin, end = end, end + count
-            if not count:
-                continue
-            scores = hidden.new_zeros(count, len(values))  # k S
-            at_once = max(1, COMPARED_AT_ONCE // keys.numel())
-            for first in range(0, count, at_once):
-                last = min(first + at_once, count)
-                self.comparison.add_scores(keys, queries[begin + first : begin + last], scores[first:last].view(-1))
-            torch.mm(scores.softmax(dim=1), values, out=contexts[begin:end])
+    def contexts(self, hidden: Tensor, places: Tensor) -> Tensor:
+        """n X: the sums of values by attention weight, for hidden states n H; `places` has the sentence of each row.
+
+        The rows of a sentence are adjacent.
+        """
+        readers = Readers(self.numbers[places])
+        weights = hidden.new_empty(len(hidden), self.values.width)  # n S
+        self.comparison.weights(readers, self.comparison.queries(hidden), weights)
+        contexts = hidden.new_zeros(len(hidden), self.values.sentences[0].shape[1])  # n X
+        self.values.add_sums(readers, weights, contexts)
         return contexts
 
 
@@ -65,9 +59,9 @@ class FastMemory:
 
     def select(self, sentences: Tensor) -> FastMemory:
         """These sentences in this order."""
-        numbers = sentences.tolist()
         return FastMemory(
-            tuple(start[sentences] for start in self.starts), tuple(source.select(numbers) for source in self.sources)
+            tuple(start[sentences] for start in self.starts),
+            tuple(source.select(sentences) for source in self.sources),
         )
 
 
@@ -92,26 +86,31 @@ class RNNRows:
 class SearchRNN:
     """The weights of an attentional LSTM, laid out for steps of many rows without gradients."""
 
-    def __init__(self, rnn: FastRNN, embedding: Tensor, state_weights: list[Tensor], readout: list[Tensor]) -> None:
+    def __init__(
+        self,
+        rnn: FastRNN,
+        embedding: Tensor,
+        state_weights: list[Tensor],
+        readout: list[Tensor],
+        matrix: Callable[[Tensor], RightMatrix],
+    ) -> None:
         parts = rnn.cell.input_weights
         self.size = rnn.cell.hidden_size
         self._attention = rnn.attention
         self._actions = functional.linear(embedding, parts["action"], rnn.cell.bias)  # A+1 4H
-        self._states = transposed(torch.cat(state_weights, dim=1))  # K 4H   what multiplies the previous states
+        self._kernels = kernels_for(embedding)
+        self._states = matrix(torch.cat(state_weights, dim=1).t())  # K 4H   what multiplies the previous states
         # What multiplies the context: in the gates, 4H C, and in each V of the readout, F C.
         self._contexts = torch.cat([parts["context"], *readout])
-        self.parents = transposed(parts["parent"]) if "parent" in parts else None  # H 4H
+        self.parents = matrix(parts["parent"].t().clone()) if "parent" in parts else None  # H 4H
 
     def source(self, encoding: Encoding) -> RowSource:
         """The source as this RNN attends to it."""
         states, lengths = encoding.packed_states, encoding.lengths.tolist()  # sum(S) C
         keys, parameters = self._attention.keys(states), parameters_of(self._attention)
         comparison = comparison_of(type(self._attention), keys, lengths, parameters)
-        return RowSource(
-            comparison,
-            tuple(each.unsqueeze(0) for each in comparison.keys.sentences),
-            functional.linear(states, self._contexts).split_with_sizes(lengths),
-        )
+        values = self._kernels.table(functional.linear(states, self._contexts), lengths)
+        return RowSource(comparison, values, torch.arange(len(lengths), device=states.device))
 
     def start(self, cell: Tensor) -> RNNRows:
         """The rows before the first step, whose contexts are zero."""
@@ -124,17 +123,17 @@ class SearchRNN:
         """
         distinct, place = torch.unique(rows, return_inverse=True)  # m, n
         shared = context.index_select(0, distinct)  # m X
-        shared[:, : 4 * self.size].addmm_(states.index_select(0, distinct), self._states)
+        self._states.add_product(shared[:, : 4 * self.size], states.index_select(0, distinct))
         gates = shared.index_select(0, place)[:, : 4 * self.size]  # n 4H
         return gates.add_(self._actions.index_select(0, actions))
 
     def advance(
-        self, gates: Tensor, previous_cell: Tensor, source: RowSource, counts: list[int]
+        self, gates: Tensor, previous_cell: Tensor, source: RowSource, places: Tensor
     ) -> tuple[Tensor, RNNRows]:
         """The hidden states n H and the other rows; gates n 4H are overwritten."""
         cell, tanh_cell, hidden = previous_cell.new_empty(3, *previous_cell.shape).unbind(0)  # n H each
-        lstm_gates(gates, previous_cell, cell, tanh_cell, hidden)
-        return hidden, RNNRows(cell, source.contexts(hidden, counts))
+        self._kernels.lstm_gates(gates, previous_cell, cell, tanh_cell, hidden)
+        return hidden, RNNRows(cell, source.contexts(hidden, places))
 
 
 class GrowingTable:
@@ -165,6 +164,11 @@ class GrowingTable:
     def __len__(self) -> int:
         return self._size
 
+    @property
+    def device(self) -> torch.device:
+        """Where the table is."""
+        return self._table.device
+
 
 class ProjectedParents:
     """What rule states, as parents, add to one RNN's gates: projected when first needed, and kept.
@@ -172,11 +176,12 @@ class ProjectedParents:
     Most states of a search are dropped, with their hypothesis, before they have a child.
     """
 
-    def __init__(self, states: GrowingTable, columns: Tensor) -> None:  # H 4H
+    def __init__(self, states: GrowingTable, columns: RightMatrix) -> None:  # H 4H
         self._states = states
         self._columns = columns
-        self._projected = GrowingTable(columns.new_empty(0, columns.shape[1]))
-        self._places = torch.zeros(1, dtype=torch.long, device=columns.device)  # by number; 0 = not yet
+        none = states.at(torch.zeros(0, dtype=torch.long, device=states.device))  # 0 H
+        self._projected = GrowingTable(columns.times(none))
+        self._places = torch.zeros(1, dtype=torch.long, device=states.device)  # by number; 0 = not yet
 
     def gates(self, numbers: Tensor) -> Tensor:
         """n 4H: what the parents with these numbers n add to the gates; number 0 adds nothing."""
@@ -184,7 +189,7 @@ class ProjectedParents:
             self._places = torch.cat([self._places, self._places.new_zeros(2 * len(self._states))])
         new = torch.unique(numbers[(self._places[numbers] == 0) & (numbers != 0)])  # m
         if len(new):
-            self._places[new] = self._projected.append(self._states.at(new) @ self._columns)
+            self._places[new] = self._projected.append(self._columns.times(self._states.at(new)))
         return self._projected.at(self._places[numbers])
 
     def __len__(self) -> int:
@@ -229,20 +234,31 @@ class FastTreeState(FastState):
 class FastSearch:
     """A search model with the weights that the network had at construction, without gradients or dropout."""
 
-    def __init__(self, network: FastNetwork, encoder: Encoder, softmax: ActionSoftmax, output_matrix: Tensor) -> None:
+    def __init__(
+        self,
+        network: FastNetwork,
+        encoder: Encoder,
+        softmax: ActionSoftmax,
+        output_matrix: Tensor,
+        precision: SearchPrecision,
+    ) -> None:
         with torch.no_grad():
             self.num_actions = len(output_matrix)
             self._network = network
             self._encoder = encoder
             self._softmax = softmax
-            self._columns = [transposed(columns.t()) for columns in softmax.columns(output_matrix)]  # F a each
+            kernels = kernels_for(output_matrix)
+            matrix = kernels.int8_matrix if precision == "int8" else kernels.matrix
+            self._columns = [matrix(columns.clone()) for columns in softmax.columns(output_matrix)]  # F a each
             contexts = network.readout_contexts()  # F C for each V and RNN
             self._rnns = [
-                SearchRNN(rnn, network.embedding.detach(), state_weights, [of_rnns[number] for of_rnns in contexts])
+                SearchRNN(
+                    rnn, network.embedding.detach(), state_weights, [of_rnns[number] for of_rnns in contexts], matrix
+                )
                 for number, (rnn, state_weights) in enumerate(zip(network.rnns, network.state_weights(), strict=True))
             ]
             # What multiplies the states in each V of the readout, KH F.
-            self._readout = [transposed(torch.cat(weights, dim=1)) for weights in network.readout_states()]
+            self._readout = [matrix(torch.cat(weights, dim=1).t()) for weights in network.readout_states()]
 
     def encode(self, source: SourceBatch) -> FastMemory:
         """The memory of the sources that all steps share."""
@@ -279,20 +295,21 @@ class FastSearch:
     ) -> tuple[Tensor, FastState]:
         """Log-probabilities R A of the next action, and the state after it."""
         with torch.no_grad():
-            counts = [len(previous) // len(memory.starts[0])] * len(memory.starts[0])
+            sentences = len(memory.starts[0])
+            places = torch.arange(sentences, device=previous.device).repeat_interleave(len(previous) // sentences)  # R
             if isinstance(state, FastTreeState):
-                features, after = self._step_in_tree(state, memory, previous, symbols, parents, counts)
+                features, after = self._step_in_tree(state, memory, previous, symbols, parents, places)
             else:
-                features, after = self._step_in_sequence(state, memory, previous, counts)
+                features, after = self._step_in_sequence(state, memory, previous, places)
             return self._softmax.log_probs(self._columns, features, symbols), after
 
     def _step_in_sequence(
-        self, state: FastState, memory: FastMemory, previous: Tensor, counts: list[int]
+        self, state: FastState, memory: FastMemory, previous: Tensor, places: Tensor
     ) -> tuple[Tensor, FastState]:
         rows, (rnn,) = state.origins, self._rnns
         gates = rnn.gates(state.states, state.rnns[0].context, rows, previous)  # R 4H
         cell = state.rnns[0].cell.index_select(0, rows)  # R H
-        hidden, after = rnn.advance(gates, cell, memory.sources[0], counts)  # R H
+        hidden, after = rnn.advance(gates, cell, memory.sources[0], places)  # R H
         numbers = torch.arange(len(rows), device=rows.device)  # R
         features = self._features([numbers], hidden, after.context[:, 4 * rnn.size :])  # R F
         return features, FastState(hidden, (after,), numbers)
@@ -304,7 +321,7 @@ class FastSearch:
         previous: Tensor,
         symbols: Tensor,
         parents: Tensor,
-        counts: list[int],
+        places: Tensor,  # R   the sentence of each row
     ) -> tuple[Tensor, FastState]:
         rows, (rule_rnn, word_rnn), size = state.origins, self._rnns, self._rnns[0].size
         assert self._network.word_symbols is not None
@@ -316,7 +333,7 @@ class FastSearch:
         gates = rule_rnn.gates(state.states, state.rnns[0].context, rows, previous)  # R 4H
         gates += state.projected[0].gates(numbers)
         cell = state.rnns[0].cell.index_select(0, rows)  # R H
-        hidden, rule = rule_rnn.advance(gates, cell, memory.sources[0], counts)  # R H
+        hidden, rule = rule_rnn.advance(gates, cell, memory.sources[0], places)  # R H
 
         states = state.states.index_select(0, rows)  # R 2H
         states[:, :size] = hidden
@@ -324,8 +341,7 @@ class FastSearch:
         gates = word_rnn.gates(state.states[:, size:], state.rnns[1].context, written, last_word[writers])  # W 4H
         gates += state.projected[1].gates(numbers[writers])
         cell = state.rnns[1].cell.index_select(0, written)  # W H
-        writing_counts = writing.view(len(counts), -1).sum(dim=1).tolist()
-        hidden_of_writers, new = word_rnn.advance(gates, cell, memory.sources[1], writing_counts)  # W H
+        hidden_of_writers, new = word_rnn.advance(gates, cell, memory.sources[1], places[writers])  # W H
         states[:, size:].index_copy_(0, writers, hidden_of_writers)
         word = state.rnns[1].merged(rows[opening], opening, new, writers)
 
@@ -351,13 +367,14 @@ class FastSearch:
         if not self._readout:
             return torch.tanh(states)
         if len(self._readout) == 1:
-            return torch.tanh(torch.addmm(context, states, self._readout[0]))
+            return (states @ self._readout[0]).add_(context).tanh_()
         size = self._readout[0].shape[1]
         features = states.new_empty(len(states), size)  # R F
         for rows, weight, projected in zip(
             due, self._readout, context.split_with_sizes([size] * len(due), dim=1), strict=True
         ):
             if len(rows):
-                found = torch.addmm(projected.index_select(0, rows), states.index_select(0, rows), weight)  # n F
+                found = projected.index_select(0, rows)  # n F
+                weight.add_product(found, states.index_select(0, rows))
                 features.index_copy_(0, rows, found.tanh_())
         return features

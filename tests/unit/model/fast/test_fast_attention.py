@@ -9,9 +9,12 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from trdec.model.attention import AdditiveAttention, Attention, DotAttention
-from trdec.model.fast import kernels, search
+from trdec.model.fast import source_table
 from trdec.model.fast.attention import LARGEST_KEY, AttentionTape, comparison_of, parameters_of
+from trdec.model.fast.compiled import kernels_for, using
+from trdec.model.fast.kernels import Kernels
 from trdec.model.fast.search import RowSource
+from trdec.model.fast.source_table import Readers
 
 SIZE = 3
 KINDS = {"additive": AdditiveAttention, "dot": DotAttention}
@@ -27,7 +30,7 @@ def additive(dtype: torch.dtype = torch.float64) -> AdditiveAttention:
     return attention
 
 
-@pytest.mark.parametrize("at_once", [0, kernels.CACHED], ids=["a sentence at a time", "in groups of sentences"])
+@pytest.mark.parametrize("at_once", [0, source_table.CACHED], ids=["a sentence at a time", "in groups of sentences"])
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=40, deadline=None)
 @given(
@@ -56,13 +59,16 @@ def test_training_computes_the_definition(kind: str, at_once: int, seed: int, le
 
     parameters = parameters_of(attention)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernels, "CACHED", at_once)
+        patch.setattr(source_table, "CACHED", at_once)
         comparison = comparison_of(KINDS[kind], keys, lengths, [parameter.detach() for parameter in parameters])
         tape = AttentionTape(comparison, len(sentences))
         for begin, chosen in visits:
-            tape.forward(begin, hidden[begin : begin + len(chosen)], chosen, torch.tensor(chosen))
+            tape.forward(begin, hidden[begin : begin + len(chosen)], Readers(torch.tensor(chosen)))
         tape.start_backward()
-        d_hidden = [tape.backward(begin, chosen, d_weights[begin : begin + len(chosen)]) for begin, chosen in visits]
+        d_hidden = [
+            tape.backward(begin, Readers(torch.tensor(chosen)), d_weights[begin : begin + len(chosen)])
+            for begin, chosen in visits
+        ]
         gradients = tape.gradients(hidden)
 
     keys.requires_grad_()
@@ -81,7 +87,13 @@ def test_training_computes_the_definition(kind: str, at_once: int, seed: int, le
 def rows_of(attention: Attention, keys: list[Tensor], values: list[Tensor]) -> RowSource:
     lengths = [len(each) for each in keys]
     comparison = comparison_of(type(attention), torch.cat(keys), lengths, parameters_of(attention))
-    return RowSource(comparison, tuple(each.unsqueeze(0) for each in comparison.keys.sentences), tuple(values))
+    table = kernels_for(values[0]).table(torch.cat(values), lengths)
+    return RowSource(comparison, table, torch.arange(len(lengths)))
+
+
+def places(counts: list[int]) -> Tensor:
+    """The sentence of each row, `counts` rows for each sentence."""
+    return torch.arange(len(counts)).repeat_interleave(torch.tensor(counts))
 
 
 def by_definition(attention: Attention, hidden: Tensor, keys: Tensor, values: Tensor) -> Tensor:
@@ -113,8 +125,8 @@ def test_rows_of_a_search_see_what_the_definition_gives(
     values = [random(length, 4) for length in lengths]
     hidden = [scale * random(count, SIZE) - away for count in counts]
     with pytest.MonkeyPatch.context() as patch, torch.no_grad():
-        patch.setattr(search, "COMPARED_AT_ONCE", at_once)
-        found = rows_of(attention, keys, values).contexts(torch.cat(hidden), counts)
+        patch.setattr(source_table, "COMPARED_AT_ONCE", at_once)
+        found = rows_of(attention, keys, values).contexts(torch.cat(hidden), places(counts))
         expected = [by_definition(attention, *each) for each in zip(hidden, keys, values, strict=True)]
     torch.testing.assert_close(found, torch.cat(expected), rtol=1e-9, atol=1e-9)
 
@@ -126,7 +138,7 @@ def test_single_precision_suffices(largest: float, query: float) -> None:
     keys = torch.tensor([[-largest] * SIZE, [0.5] * SIZE, [largest] * SIZE])
     hidden = torch.full((2, SIZE), query)
     with torch.no_grad():
-        found = rows_of(attention, [keys], [torch.eye(3)]).contexts(hidden, [2])
+        found = rows_of(attention, [keys], [torch.eye(3)]).contexts(hidden, places([2]))
         torch.testing.assert_close(found, by_definition(attention, hidden, keys, torch.eye(3)), rtol=1e-5, atol=1e-6)
 
 
@@ -136,10 +148,18 @@ def test_sentences_that_leave_take_nothing_from_the_others() -> None:
     hidden = torch.randn(4, SIZE)
     with torch.no_grad():
         all_three = rows_of(additive(torch.float32), keys, values)
-        chosen = all_three.select([2, 0])
-        assert all(
-            one.data_ptr() == all_three.values[n].data_ptr() for one, n in zip(chosen.values, (2, 0), strict=True)
-        )
-        found = chosen.contexts(hidden, [3, 1])
-        assert torch.equal(found[:3], all_three.contexts(hidden[:3], [0, 0, 3]))
-        assert torch.equal(found[3:], all_three.contexts(hidden[3:], [1, 0, 0]))
+        chosen = all_three.select(torch.tensor([2, 0]))
+        assert chosen.values is all_three.values
+        found = chosen.contexts(hidden, places([3, 1]))
+        assert torch.equal(found[:3], all_three.contexts(hidden[:3], places([0, 0, 3])))
+        assert torch.equal(found[3:], all_three.contexts(hidden[3:], places([1, 0, 0])))
+
+
+def test_a_query_that_overflows_does_no_harm_beside_padding() -> None:
+    attention = additive(torch.float32)
+    with using(Kernels()):
+        comparison = comparison_of(AdditiveAttention, torch.randn(5, SIZE), [3, 2], parameters_of(attention))
+        tape = AttentionTape(comparison, 2)
+        with torch.no_grad():
+            tape.forward(0, torch.full((2, SIZE), 60.0), Readers(torch.tensor([0, 1])))
+    torch.testing.assert_close(tape.weights[2:], torch.tensor([[1 / 3, 1 / 3, 1 / 3], [0.5, 0.5, 0.0]]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from trdec.model.fast.kernels import transposed
+from trdec.model.fast.kernels import RightMatrix
 from trdec.model.fast.search import GrowingTable, ProjectedParents
 
 SIZE = 3
@@ -15,7 +15,7 @@ def test_gates_are_projected_states_however_much_is_appended() -> None:
     torch.manual_seed(1)
     weight = torch.randn(4 * SIZE, SIZE, dtype=torch.float64)
     history = GrowingTable(torch.empty(1, SIZE, dtype=torch.float64))
-    parents = ProjectedParents(history, transposed(weight))
+    parents = ProjectedParents(history, RightMatrix(weight.t()))
     states = torch.zeros(1, SIZE, dtype=torch.float64)  # number 0 is no parent
     for count in (2, 300, 1, 400):
         new = torch.randn(count, SIZE, dtype=torch.float64)
@@ -28,7 +28,7 @@ def test_gates_are_projected_states_however_much_is_appended() -> None:
 @torch.no_grad()
 def test_a_parent_is_projected_when_first_asked_for_and_then_kept() -> None:
     history = GrowingTable(torch.empty(1, SIZE))
-    parents = ProjectedParents(history, transposed(torch.randn(4 * SIZE, SIZE)))
+    parents = ProjectedParents(history, RightMatrix(torch.randn(SIZE, 4 * SIZE)))
     history.append(torch.randn(5, SIZE))
     for asked, projected in (([0], 0), ([4, 2, 4, 0], 2), ([2, 4], 2), ([5, 2], 3)):
         parents.gates(torch.tensor(asked))

@@ -1,0 +1,176 @@
+"""Archives: unpacked without trusting them, and packed so that the same files give the same bytes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import logging
+import struct
+import tarfile
+import zipfile
+import zlib
+from lzma import LZMAError
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from trdec.errors import DownloadError, UsageError, excerpt
+from trdec.files import replacing_file, write_errors
+
+_BLOCK = 1 << 18
+_GZIP = b"\x1f\x8b"
+_LOG = logging.getLogger(__name__)
+
+ARCHIVE_ENDINGS = (".tar.gz", ".tgz", ".zip")
+"""How the name of an archive that is written ends."""
+
+
+def is_archive_name(path: Path) -> bool:
+    """Whether the name is that of an archive."""
+    return path.name.endswith(ARCHIVE_ENDINGS)
+
+
+def pack(folder: Path, archive: Path) -> None:
+    """Write the files below a folder to an archive, in a folder with the archive's name."""
+    name = archive.name
+    for ending in ARCHIVE_ENDINGS:
+        name = name.removesuffix(ending)
+    if not name or not is_archive_name(archive):
+        raise UsageError(f"{archive}: expected a name that ends in {', '.join(ARCHIVE_ENDINGS)}.")
+    files = {f"{name}/{path.relative_to(folder).as_posix()}": path for path in folder.rglob("*") if path.is_file()}
+    with write_errors(archive), replacing_file(archive) as temporary:
+        if archive.name.endswith(".zip"):
+            with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as zipped:
+                for member, path in sorted(files.items()):
+                    about = zipfile.ZipInfo(member)  # of the year 1980
+                    about.compress_type, about.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+                    zipped.writestr(about, path.read_bytes())
+            return
+        with (
+            temporary.open("wb") as stream,
+            gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as packed,
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
+        ):
+            for member, path in sorted(files.items()):
+                content = path.read_bytes()
+                header = tarfile.TarInfo(member)
+                header.size, header.mode = len(content), 0o644
+                tar.addfile(header, io.BytesIO(content))
+
+
+class _Room:
+    """What an archive may still write."""
+
+    def __init__(self, archive: Path, most: int | None) -> None:
+        self._archive = archive
+        self._most = most
+        self._written = 0
+
+    def write(self, content: IO[bytes] | gzip.GzipFile, path: Path) -> None:
+        """Write a file of the archive; DownloadError if there is more than may be written."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as stream:
+            while block := content.read(_BLOCK):
+                self._written += len(block)
+                if self._most is not None and self._written > self._most:
+                    raise DownloadError(
+                        f"{self._archive.name}: expected at most {self._most:,} bytes in the archive, found more. "
+                        "Do not use this archive."
+                    )
+                stream.write(block)
+
+
+def unpack(archive: Path, folder: Path, most: int | None = None) -> None:
+    """Unpack a tar file (compressed or not), a zip file, or a single gzipped file into the folder.
+
+    If the largest size of everything together is given, an archive that has more is refused.
+    """
+    room = _Room(archive, most)
+    try:
+        if tarfile.is_tarfile(archive):
+            _unpack_tar(archive, folder, room)
+        elif zipfile.is_zipfile(archive):
+            _unpack_zip(archive, folder, room)
+        elif _beginning(archive).startswith(_GZIP):
+            with gzip.open(archive) as packed:
+                room.write(packed, folder / archive.name.removesuffix(".gz"))
+        else:
+            raise DownloadError(
+                f"{archive.name}: expected an archive (tar, tar.gz, zip or gz), found a file that begins with "
+                f"{_beginning(archive)!r}. The server may have sent an error page: open the address in a browser."
+            )
+    except RuntimeError as error:  # zipfile: encrypted, or a method or version that it does not know
+        raise DownloadError(
+            f"{archive.name}: the archive cannot be unpacked: {error}. Give the `url` of a copy that is neither "
+            "encrypted nor compressed by an unusual method."
+        ) from error
+    except _DAMAGE as error:
+        raise _damaged(archive, error) from error
+    except OSError as error:
+        if error.errno is not None:  # the disk, not the archive
+            raise
+        raise _damaged(archive, error) from error
+
+
+_DAMAGE = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    EOFError,
+    zlib.error,
+    gzip.BadGzipFile,
+    LZMAError,
+    struct.error,
+    OverflowError,
+    ValueError,  # a name that is not in its encoding
+)
+
+
+def _damaged(archive: Path, error: Exception) -> DownloadError:
+    return DownloadError(
+        f"{archive.name}: the archive is damaged: {error}. Download it again; if that does not help, give the "
+        "`url` of a mirror."
+    )
+
+
+def _unpack_tar(archive: Path, folder: Path, room: _Room) -> None:
+    # Not extractall: its safe filter is missing from the first releases of Python 3.11.
+    with tarfile.open(archive) as tar:
+        for member in tar:
+            path = _inside(archive, folder, member.name)
+            content = tar.extractfile(member) if member.isreg() else None
+            if content is not None:
+                room.write(content, path)
+            elif not member.isdir():  # a link or a device may point anywhere, and no text needs one
+                _LOG.warning("%s: %s is neither a file nor a folder, and was skipped.", archive.name, member.name)
+        # tarfile accepts a file that is cut between two members; only reading to the end detects the cut.
+        while tar.fileobj is not None and tar.fileobj.read(_BLOCK):
+            pass
+
+
+def _unpack_zip(archive: Path, folder: Path, room: _Room) -> None:
+    with zipfile.ZipFile(archive) as zipped:
+        for member in zipped.infolist():
+            path = _inside(archive, folder, member.filename)
+            if not member.is_dir():
+                with zipped.open(member) as content:
+                    room.write(content, path)
+
+
+def _inside(archive: Path, folder: Path, name: str) -> Path:
+    """Where in the folder a member goes; DownloadError if it would be outside."""
+    if not name or "\0" in name:
+        raise DownloadError(
+            f"{archive.name}: the archive holds a file called {excerpt(name)}, and no file can be called so. "
+            "Do not use this archive, and tell its publisher."
+        )
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or "\\" in name:
+        raise DownloadError(
+            f"{archive.name}: the archive would write outside its folder, to {name!r}. Nothing was kept. "
+            "Do not use this archive, and tell its publisher."
+        )
+    return folder / path
+
+
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(20)

@@ -1,0 +1,115 @@
+"""An exported model has what translating needs and nothing else, as a folder or an archive, and translates the same."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from support.commands import run
+from support.model_directory import trained
+from trdec.cli.export import export_command
+from trdec.errors import ModelError
+from trdec.translation.translator import Translator
+
+FILES = {"README.md", "codec", "config.yaml", "manifest.json", "model.safetensors"}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model with checkpoints, data and a log."""
+    directory = tmp_path_factory.mktemp("trained") / "model"
+    shutil.copytree(trained(), directory)
+    (directory / "checkpoints").mkdir()
+    (directory / "checkpoints" / "much").write_text("much")
+    rows = [
+        {"event": "dev", "update": 1, "loss": 9.0, "bleu": 1.0, "best": True},
+        {"event": "dev", "update": 2, "loss": 8.5, "bleu": 20.25, "best": True},
+        {"event": "dev", "update": 3, "loss": 8.0, "bleu": 20.0, "best": False},
+    ]
+    (directory / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return directory
+
+
+@pytest.mark.parametrize("name", ["mine", "mine.tar.gz", "mine.zip"])
+def test_an_exported_model_translates_the_same(model: Path, tmp_path: Path, name: str) -> None:
+    output = tmp_path / name
+    done = run(export_command, model, output)
+    assert done.stdout == f"{output}\n"
+    assert "MB" in done.stderr
+    lines = ["Finise piti yesebil .", "Tavona yibitil ."]
+    expected = [found.text for found in Translator.load(model).translate(lines)]
+    assert [found.text for found in Translator.load(output).translate(lines)] == expected
+    if output.is_dir():
+        assert {path.name for path in output.iterdir()} == FILES
+
+
+@pytest.mark.parametrize("name", ["mine.tar.gz", "mine.zip"])
+def test_the_same_model_gives_the_same_archive(model: Path, tmp_path: Path, name: str) -> None:
+    for folder in ("a", "b"):
+        run(export_command, model, tmp_path / folder / name)
+    assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_the_card_has_what_hubs_read(model: Path, tmp_path: Path) -> None:
+    run(export_command, model, tmp_path / "mine", "--license", "cc-by-4.0")
+    _, front, text = (tmp_path / "mine" / "README.md").read_text(encoding="utf-8").split("---\n", 2)
+    found = yaml.safe_load(front)
+    assert found["license"] == "cc-by-4.0"
+    assert found["pipeline_tag"] == "translation"
+    assert "trdec-con" in found["tags"]
+    metrics = found["model-index"][0]["results"][0]["metrics"]
+    assert [(metric["type"], metric["value"]) for metric in metrics] == [("bleu", 20.25), ("loss", 8.5)]
+    assert "trdec translate mine" in text
+    assert "trdec train config.yaml" in text
+
+
+def test_what_cannot_be_exported_is_refused(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    assert "there: already exists" in run(export_command, model, tmp_path / "there").stderr
+    assert "there is no config.yaml" in run(export_command, tmp_path / "there", tmp_path / "new").stderr
+    damaged = tmp_path / "damaged"
+    shutil.copytree(model, damaged)
+    with (damaged / "model.safetensors").open("r+b") as stream:
+        stream.seek(-1, 2)
+        stream.write(b"\x7f")
+    assert "model.safetensors: the file is damaged" in run(export_command, damaged, tmp_path / "new").stderr
+    assert not (tmp_path / "new").exists()
+
+
+def test_an_archive_is_not_trusted(tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as zipped, zipped.open("m/model.safetensors", "w") as stream:
+        for _ in range(70):
+            stream.write(bytes(1 << 20))
+    outside = tmp_path / "outside.tar.gz"
+    with tarfile.open(outside, "w:gz") as tar:
+        header = tarfile.TarInfo("../escaped")
+        header.size = 1
+        tar.addfile(header, io.BytesIO(b"x"))
+    empty = tmp_path / "empty.zip"
+    with zipfile.ZipFile(empty, "w") as zipped:
+        zipped.writestr("m/notes.txt", "nothing")
+    for archive, fact in (
+        (bomb, "at most 67,108,864 bytes"),
+        (outside, "outside its folder"),
+        (empty, "no config.yaml"),
+    ):
+        with pytest.raises(ModelError, match=fact) as caught:
+            Translator.load(archive)
+        assert str(archive) in str(caught.value)
+    assert not (tmp_path.parent / "escaped").exists()
+
+
+def test_a_file_of_an_archive_that_was_changed_is_noticed(model: Path, tmp_path: Path) -> None:
+    run(export_command, model, tmp_path / "mine")
+    (tmp_path / "mine" / "config.yaml").open("a").write("# changed\n")
+    shutil.make_archive(str(tmp_path / "changed"), "zip", tmp_path, "mine")
+    with pytest.raises(ModelError, match=rf"{tmp_path}/changed.zip/mine/config.yaml: expected .* bytes"):
+        Translator.load(tmp_path / "changed.zip")
