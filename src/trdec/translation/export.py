@@ -49,7 +49,7 @@ def _write(model: Path, folder: Path, card: str) -> None:
         shutil.copyfile(model / name, folder / name)
     shutil.copytree(model / CODEC, folder / CODEC, copy_function=shutil.copyfile)
     write_manifest(folder)
-    (folder / CARD).write_text(card, encoding="utf-8")
+    (folder / CARD).write_text(card, encoding="utf-8", errors="backslashreplace")  # a file's name may be any bytes
 
 
 def model_card(configuration: Configuration, name: str, scores: Mapping[str, float], licence: str | None) -> str:

@@ -70,6 +70,12 @@ def test_the_card_has_what_hubs_read(model: Path, tmp_path: Path) -> None:
     assert "trdec train config.yaml" in text
 
 
+def test_a_model_may_have_a_name_that_is_not_utf_8(model: Path, tmp_path: Path) -> None:
+    output = tmp_path / b"my\xffmodel".decode("utf-8", "surrogateescape")
+    assert run(export_command, model, output).returncode == 0
+    assert "my\\udcffmodel" in (output / "README.md").read_text(encoding="utf-8")
+
+
 def test_what_cannot_be_exported_is_refused(model: Path, tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     assert "there: already exists" in run(export_command, model, tmp_path / "there").stderr
