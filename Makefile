@@ -22,7 +22,7 @@ test-sanitised: $(READY)  ## the kernels in C, built to notice every read and wr
 	cp -r src setup.py pyproject.toml README.md LICENSE build/sanitised
 	cd build/sanitised && CFLAGS="-g -fsanitize=address,undefined" LDFLAGS="-fsanitize=address,undefined" $(CURDIR)/$(BIN)/python setup.py --quiet build_ext --inplace --force
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \
-		PYTHONPATH=build/sanitised/src $(BIN)/python -m pytest tests/unit/model/fast/test_compiled.py
+		PYTHONPATH=build/sanitised/src $(BIN)/python -m pytest --capture=no tests/unit/model/fast/test_compiled.py
 
 test-systems: $(READY)  ## train all eight systems on the toy language: a quarter of an hour on two cores
 	$(BIN)/python tests/systems.py

@@ -202,8 +202,8 @@ BREAKAGES = [
     ),
     Breakage(
         "model/fast/network.py",
-        "shown[self.rnns[1].name] = attention[1] * is_word.unsqueeze(1)",
-        "shown[self.rnns[1].name] = attention[1]",
+        "attention_by_rnn[self.rnns[1].name] = attention[1] * is_word.unsqueeze(1)",
+        "attention_by_rnn[self.rnns[1].name] = attention[1]",
         "tests/laws/test_step_equals_sequence.py",
     ),
     Breakage(

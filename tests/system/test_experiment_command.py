@@ -150,6 +150,7 @@ def test_every_picture_and_sample_is_there(finished: Path) -> None:
     assert not re.search(r'(src|href)="(https?:)?//', html)  # nothing is loaded from elsewhere
 
 
+@pytest.mark.slow
 def test_every_command_of_the_report_can_be_run_again(finished: Path, trdec: Run) -> None:
     report = json.loads((finished / "report.json").read_text())
     before = (finished / "runs" / "seq2seq-1" / "translations.txt").read_bytes()
@@ -192,6 +193,7 @@ def test_a_dry_run_shows_commands_and_a_time_and_writes_nothing(tmp_path: Path, 
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_dry_run_bears_files_anywhere_and_one_subword_model_for_both_sides(
     finished: Path, tmp_path: Path, trdec: Run
 ) -> None:
