@@ -10,19 +10,18 @@ import torch
 from torch import Tensor
 
 from support.random_batches import random_batch, select, sentence, sequence_inventory, tree_inventory
-from support.small_models import small, small_dev
+from support.small_models import ROWS, SMALL, small, small_dev
 from trdec.configuration.sections import DropoutConfiguration, ModelConfiguration
 from trdec.data.batch import Batch, collate
 from trdec.model.dropout import NO_DROPOUT
 from trdec.model.fast import source_table
-from trdec.model.fast.form import fast_form
+from trdec.model.fast.form import FastLSTM, fast_form
 from trdec.model.interfaces import SearchModel, step_through
-from trdec.model.translation_model import TranslationModel
-from trdec.systems import SYSTEMS
+from trdec.model.translation_model import DECODERS, ENCODERS, TranslationModel
 
 torch.set_num_threads(1)  # many tiny products: threads would only wait for each other
 
-KINDS = [
+VARIANTS: list[dict[str, object]] = [
     {"decoder": "tree", "readout": "paper", "attention": "additive"},
     {"decoder": "tree", "readout": "released", "attention": "additive", "start": "last_state"},
     {"decoder": "tree", "readout": "released", "attention": "dot", "tie_embeddings": True},
@@ -30,6 +29,13 @@ KINDS = [
     {"decoder": "sequence", "attention": "additive"},
     {"decoder": "sequence", "attention": "dot", "start": "last_state", "tie_embeddings": True},
 ]
+KINDS: list[dict[str, object]] = VARIANTS + [
+    {"encoder": encoder, "decoder": decoder}
+    for encoder in ENCODERS
+    for decoder in DECODERS
+    if not any((kind.get("encoder", "lstm"), kind["decoder"]) == (encoder, decoder) for kind in VARIANTS)
+]
+"""Every registered encoder with every registered decoder, and the variants of those that have some."""
 DROPOUTS = [DropoutConfiguration(), DropoutConfiguration(embeddings=0.3, tokens=0.2, states=0.4, readout=0.2)]
 
 kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values())))
@@ -38,12 +44,11 @@ dropouts = pytest.mark.parametrize("dropout", DROPOUTS, ids=["no dropout", "drop
 
 def make_model(kind: dict[str, object], dropout: DropoutConfiguration = DROPOUTS[0], seed: int = 1) -> TranslationModel:
     torch.manual_seed(seed)
-    inventory = tree_inventory() if kind["decoder"] == "tree" else sequence_inventory()
-    chosen = {key: value for key, value in kind.items() if key != "decoder"}
-    configuration = ModelConfiguration(
-        embedding_size=3, hidden_size=4, initialisation_range=0.7, dropout=dropout, **chosen
-    )
-    return TranslationModel(configuration, inventory, decoder=str(kind["decoder"])).double()
+    chosen = {"encoder": "lstm", **kind}
+    encoder, decoder = str(chosen.pop("encoder")), str(chosen.pop("decoder"))
+    inventory = sequence_inventory() if decoder == "sequence" else tree_inventory()
+    sizes = SMALL.model_dump() | {"initialisation_range": 0.7, "dropout": dropout}
+    return TranslationModel(ModelConfiguration(**(sizes | chosen)), inventory, encoder, decoder).double()
 
 
 def gradients(model: TranslationModel, features: Tensor) -> dict[str, Tensor]:
@@ -69,7 +74,7 @@ def test_the_sequence_is_what_stepping_gives(kind: dict[str, object], dropout: D
     assert all(bool(gradient.any()) for gradient in assert_sequence_is_stepping(model, batch).values())
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("system", ROWS)
 @pytest.mark.usefixtures("both_forms")
 def test_every_system_trains_on_what_it_steps_through(system: str) -> None:
     """Its own actions, symbols and parents, in sentences of different lengths."""
@@ -197,7 +202,8 @@ def test_a_search_model_has_the_probabilities_of_the_definition(kind: dict[str, 
 def test_a_search_model_in_int8_has_nearly_the_probabilities_of_the_definition(kind: dict[str, object]) -> None:
     model, batch = make_model(kind).eval(), random_batch(12)
     expected, found = stepped_log_probs(model, batch).exp(), stepped_log_probs(model.for_search("int8"), batch).exp()
-    assert not torch.equal(found, expected)
+    if isinstance(fast_form(model.decoder), FastLSTM):  # others search in full precision
+        assert not torch.equal(found, expected)
     torch.testing.assert_close(found, expected, rtol=0, atol=0.02)
     assert torch.equal(found == 0, expected == 0)
 

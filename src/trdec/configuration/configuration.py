@@ -18,6 +18,7 @@ from trdec.configuration.sections import (
     TrainingConfiguration,
 )
 from trdec.errors import ConfigError, UsageError
+from trdec.extensions import is_extension
 from trdec.files import at_home, writing
 from trdec.systems import SYSTEMS, System, system_called, system_name, system_of_version_1, system_or_keys
 
@@ -84,6 +85,12 @@ class Configuration(BaseModel):
                 f"model.tie_embeddings needs features of the embeddings' size, {model.embedding_size}, but this "
                 f"decoder's readout gives {features}. Choose model.readout: released, or do not tie."
             )
+        return self
+
+    @model_validator(mode="after")
+    def _heads_fit_into_transformers(self) -> Self:
+        if any("transformer" in name for name in (self.system.encoder, self.system.decoder) if not is_extension(name)):
+            self.model.transformer.head_size(self.model.embedding_size)
         return self
 
     @property
