@@ -24,7 +24,7 @@ test-sanitised: $(READY)  ## the kernels in C, built to notice every read and wr
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \
 		PYTHONPATH=build/sanitised/src $(BIN)/python -m pytest --capture=no tests/unit/model/fast/test_compiled.py
 
-test-systems: $(READY)  ## train all eight systems on the toy language: a quarter of an hour on two cores
+test-systems: $(READY)  ## train all eight systems and Transformers on the toy language: twenty minutes on two cores
 	$(BIN)/python tests/systems.py
 
 test-slow: $(READY)  ## the tests that take longer

@@ -149,6 +149,24 @@ def test_the_order_of_sentences_does_not_matter(kind: dict[str, object]) -> None
 
 
 @kinds
+def test_no_step_sees_what_comes_after_it(kind: dict[str, object]) -> None:
+    """Other actions from some step on, and another tree, change nothing up to that step, and the next at once."""
+    model, batch = make_model(kind).eval(), sentence(random_batch(3), 0)
+    inventory, expected = tree_inventory(), model.run(batch).features  # T F
+    steps = torch.arange(len(expected))
+    for step in (0, 4, len(expected) - 2):
+        changed = replace(
+            batch,
+            actions=torch.where(steps >= step, (batch.actions + 1) % inventory.num_actions, batch.actions),
+            symbols=torch.where(steps > step, (batch.symbols + 1) % inventory.num_symbols, batch.symbols),
+            parents=batch.parents.masked_fill(steps > step, 0),
+        )
+        found = model.run(changed).features
+        torch.testing.assert_close(found[: step + 1], expected[: step + 1], rtol=1e-9, atol=1e-9)
+        assert not torch.allclose(found[step + 1], expected[step + 1])
+
+
+@kinds
 def test_gold_log_probabilities_are_those_that_stepping_gives(kind: dict[str, object]) -> None:
     model, batch = make_model(kind).eval(), random_batch(8)
     passed = step_through(model.decoder, model.encoder(batch.source), batch, NO_DROPOUT)
