@@ -177,7 +177,11 @@ def test_paths_of_data_are_below_the_folder(write: Any) -> None:
             ["system.target=derivations"],
             "or your own as module:Class; found 'derivations'. Did you mean 'derivation'?",
         ),
-        ("", ["system.encoder=lsm"], "system.encoder: expected an encoder, one of lstm, or your own as module:Class"),
+        (
+            "",
+            ["system.encoder=lsm"],
+            "system.encoder: expected an encoder, one of lstm, transformer, or your own as module:Class",
+        ),
         ("", ["system.decoder=three"], "found 'three'. Did you mean 'tree'?"),
         ("", ["system={target: lin}"], "the key 'system.trees' is missing. The kinds of tree that are learnt"),
         ("", ["system=trdec-bin", "system.target=lin"], "found 'trdec-bin'. Did you mean 'trdec-binary'?"),
