@@ -46,9 +46,7 @@ def test_a_transformer_s_heads_divide_its_width(system: dict[str, str]) -> None:
     corpus = {"source": "x", "target": "y"}
     keys = {"output": "z", "data": {"train": corpus, "dev": corpus}, "model": {"embedding_size": 12}}
     Configuration(system="trdec-binary", **keys)
-    with pytest.raises(
-        ValidationError, match=r"embedding_size .* multiple of twice model.transformer.heads, 8; found 12"
-    ):
+    with pytest.raises(ValidationError, match=r"multiple of twice model.transformer.heads, 8; found 12"):
         Configuration(system={"trees": "binary-1", **system}, **keys)
     keys["model"] = {"embedding_size": 12, "transformer": {"heads": 3}}
     Configuration(system={"trees": "binary-1", **system}, **keys)

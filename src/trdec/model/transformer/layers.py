@@ -52,7 +52,7 @@ class Cache:
 
     def select(self, rows: Tensor) -> Cache:
         """These rows in this order."""
-        return Cache(self.keys[rows], self.values[rows])
+        return Cache(self.keys.index_select(0, rows), self.values.index_select(0, rows))
 
     def append(self, keys: Tensor, values: Tensor) -> Cache:
         """With those of new places, R h N D."""
