@@ -24,9 +24,7 @@ def recipe_for(pairs: int, batch_size: int | None = None) -> tuple[Setting, ...]
     small, medium = pairs < 20_000, pairs < 200_000
     hidden = 256 if small else 512
     sentences = batch_size or (16 if small else 32 if medium else 64)
-    embeddings, tokens, states, readout = (
-        (0.3, 0.1, 0.2, 0.3) if small else (0.2, 0.05, 0.1, 0.2) if medium else (0.1, 0.0, 0.0, 0.1)
-    )
+    embeddings, states, readout = (0.3, 0.2, 0.3) if small else (0.2, 0.1, 0.2) if medium else (0.1, 0.0, 0.1)
     passes = 20 if small else 10 if medium else 5
     once = max(1, -(-pairs // sentences))
     updates = passes * once
@@ -37,12 +35,10 @@ def recipe_for(pairs: int, batch_size: int | None = None) -> tuple[Setting, ...]
         Setting(
             "batches.batch_size", sentences, "sentences: small batches learn more from few pairs, large are faster"
         ),
-        Setting("batches.subword_dropout", 0.1 if medium else 0.0, "words are split differently in each pass"),
         Setting("model.embedding_size", hidden, f"a network for a corpus {size}"),
         Setting("model.hidden_size", hidden, "the size of every LSTM; larger is slower and needs more text"),
         Setting("model.dropout.embeddings", embeddings, "dropout keeps the model from learning pairs by heart"),
-        Setting("model.dropout.tokens", tokens, "the less text there is, the more dropout helps"),
-        Setting("model.dropout.states", states, "lower all four if the training loss hardly falls"),
+        Setting("model.dropout.states", states, "lower all three if the training loss hardly falls"),
         Setting("model.dropout.readout", readout, "raise them if the dev loss rises while the training loss falls"),
         Setting("training.max_updates", updates, f"about {passes} passes over the pairs"),
         Setting("training.validate_every", once, "about one pass over the pairs"),
