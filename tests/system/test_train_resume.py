@@ -39,7 +39,7 @@ data:
   dev: {source: dev.vel, target: dev.en, constituency: dev.en.con, dependency: dev.en.conllu}
   source_subwords: {size: 150}
   target_subwords: {size: 150}
-batches: {batch_size: 300}
+batches: {batch_type: actions, batch_size: 300}
 model: {embedding_size: 8, hidden_size: 8, dropout: {embeddings: 0.2, states: 0.2, readout: 0.2}}
 training:
   validate_every: 10
@@ -47,6 +47,7 @@ training:
   log_every: 1
   keep_best: 2
   final_weights: average
+  schedule: {kind: plateau}
   plot: false
 """
 
@@ -171,7 +172,7 @@ def test_three_kills_leave_no_trace(experiment: Experiment, run: Run, tmp_path: 
 @pytest.mark.parametrize("row", [name for name in ROWS if name not in SYSTEMS])
 def test_every_encoder_and_decoder_is_resumed_to_the_bit(run: Run, tmp_path: Path, row: str) -> None:
     keys = (f"system.encoder={ROWS[row].encoder}", f"system.decoder={ROWS[row].decoder}", "training.final_weights=last")
-    small = ("model.transformer={layers: 2, heads: 2, feed_forward: 8}", "training.validate_every=3")
+    small = ("model.transformer={layers: 2, heads: 2, feed_forward: 8}", "training.schedule.kind=constant")
     for name, updates in (("whole", 6), ("parted", 3), ("parted", 6)):
         code, _, errors = run(tmp_path / name, *keys, *small, f"training.max_updates={updates}")
         assert code == 0, errors
