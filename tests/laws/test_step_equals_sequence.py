@@ -17,7 +17,9 @@ from trdec.model.dropout import NO_DROPOUT
 from trdec.model.fast import source_table
 from trdec.model.fast.form import FastLSTM, fast_form
 from trdec.model.interfaces import SearchModel, step_through
+from trdec.model.sequence_decoder import SequenceDecoder
 from trdec.model.translation_model import DECODERS, ENCODERS, TranslationModel
+from trdec.model.tree_decoder import TreeDecoder
 
 torch.set_num_threads(1)  # many tiny products: threads would only wait for each other
 
@@ -38,7 +40,24 @@ KINDS: list[dict[str, object]] = VARIANTS + [
 """Every registered encoder with every registered decoder, and the variants of those that have some."""
 DROPOUTS = [DropoutConfiguration(), DropoutConfiguration(embeddings=0.3, tokens=0.2, states=0.4, readout=0.2)]
 
-kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values())))
+FORMS = {"a sentence at a time": 0, "in groups of sentences": source_table.CACHED}
+"""Attention as large LSTM networks compute it, and as small ones do; these are small enough for both."""
+
+
+def name_of(kind: dict[str, object]) -> str:
+    return "-".join(map(str, kind.values()))
+
+
+kinds = pytest.mark.parametrize("kind", KINDS, ids=name_of)
+kinds_in_all_forms = pytest.mark.parametrize(
+    ("kind", "form"),
+    [
+        pytest.param(kind, form, id=f"{name_of(kind)} {form}")
+        for kind in KINDS
+        for form in (FORMS if DECODERS[str(kind["decoder"])] in (TreeDecoder, SequenceDecoder) else list(FORMS)[:1])
+    ],
+    indirect=["form"],
+)
 dropouts = pytest.mark.parametrize("dropout", DROPOUTS, ids=["no dropout", "dropout"])
 
 
@@ -59,23 +78,24 @@ def gradients(model: TranslationModel, features: Tensor) -> dict[str, Tensor]:
     return {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
 
 
-@pytest.fixture(params=[0, source_table.CACHED], ids=["a sentence at a time", "in groups of sentences"])
-def both_forms(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Attention as large networks compute it, then as small ones do; these are small enough for both."""
-    monkeypatch.setattr(source_table, "CACHED", request.param)
+@pytest.fixture
+def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Attention is computed in this form."""
+    monkeypatch.setattr(source_table, "CACHED", FORMS[request.param])
 
 
-@kinds
+@kinds_in_all_forms
 @dropouts
 @pytest.mark.parametrize("seed", [1, 2, 3])
-@pytest.mark.usefixtures("both_forms")
+@pytest.mark.usefixtures("form")
 def test_the_sequence_is_what_stepping_gives(kind: dict[str, object], dropout: DropoutConfiguration, seed: int) -> None:
     model, batch = make_model(kind, dropout, seed), random_batch(seed)
     assert all(bool(gradient.any()) for gradient in assert_sequence_is_stepping(model, batch).values())
 
 
 @pytest.mark.parametrize("system", ROWS)
-@pytest.mark.usefixtures("both_forms")
+@pytest.mark.parametrize("form", FORMS, indirect=True)
+@pytest.mark.usefixtures("form")
 def test_every_system_trains_on_what_it_steps_through(system: str) -> None:
     """Its own actions, symbols and parents, in sentences of different lengths."""
     dev = small_dev(system)
@@ -105,8 +125,8 @@ def assert_sequence_is_stepping(model: TranslationModel, batch: Batch) -> dict[s
     return defined[1]
 
 
-@kinds
-@pytest.mark.usefixtures("both_forms")
+@kinds_in_all_forms
+@pytest.mark.usefixtures("form")
 def test_the_sequence_has_the_gradients_of_its_values(kind: dict[str, object]) -> None:
     model, batch = make_model(kind), random_batch(4, sizes=(3, 0), max_source=3)
     parameters = dict(model.named_parameters())
