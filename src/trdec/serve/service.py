@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from trdec.errors import ModelError, TrdecError
 from trdec.serve.languages import Detected, LanguageDetector, language_name, matching_code
-from trdec.serve.lines import Answer, Failure, LineSettings, ModelDescription, WaitingLine
+from trdec.serve.lines import Answer, LineFailure, LineSettings, ModelDescription, WaitingLine
 from trdec.serve.metrics import ServerMetrics
 from trdec.serve.requests import Refusal
 from trdec.serve.runner import ModelRunner, ProcessSettings, QueueFull
@@ -47,10 +47,10 @@ class TranslationService:
         loop = asyncio.get_running_loop()
         found: dict[int, LoadedModel] = {}
 
-        def loaded(number: int, result: ModelDescription | Failure) -> None:
+        def loaded(number: int, result: ModelDescription | LineFailure) -> None:
             argument = self.settings.models[number]
             try:
-                if isinstance(result, Failure):
+                if isinstance(result, LineFailure):
                     raise ModelError(result.message)
                 found[number] = self._loaded(argument, result, self._runners[number])
                 if len(found) == len(self.settings.models):
@@ -68,7 +68,7 @@ class TranslationService:
                 2 * limits.seconds,
             )
 
-            def report(result: ModelDescription | Failure, number: int = number) -> None:
+            def report(result: ModelDescription | LineFailure, number: int = number) -> None:
                 loop.call_soon_threadsafe(loaded, number, result)
 
             name = argument.name or argument.paths[0].name
@@ -209,7 +209,7 @@ def _settle(future: asyncio.Future[Job], job: Job) -> None:
         future.set_result(job)
 
 
-def _answer(result: Answer | Failure) -> Answer:
+def _answer(result: Answer | LineFailure) -> Answer:
     if isinstance(result, Answer):
         return result
     raise Refusal(400 if result.blame == "request" else 500, result.message, result.field)
