@@ -17,6 +17,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from support.running import Run
 from support.serving import PATIENCE, Served, wait_until
 
 pytestmark = pytest.mark.slow
@@ -41,7 +42,7 @@ def _command(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], str, l
 
 
 def _wait(address: str) -> None:
-    wait_until(lambda: httpx.get(f"{address}/health").status_code == 200)
+    wait_until(lambda: httpx.get(f"{address}/health", timeout=PATIENCE).status_code == 200)
 
 
 def test_a_termination_signal_lets_requests_finish(model: Path, lines: list[str]) -> None:
@@ -50,7 +51,7 @@ def test_a_termination_signal_lets_requests_finish(model: Path, lines: list[str]
         texts = [lines[number % 3] for number in range(60)]
         body = {"q": texts, "source": "vel", "target": "en", "api_key": "somebody's key"}
         asked = pool.submit(httpx.post, f"{address}/translate", json=body, timeout=PATIENCE)
-        wait_until(lambda: "trdec_characters_total{" in httpx.get(f"{address}/metrics").text)
+        wait_until(lambda: "trdec_characters_total{" in httpx.get(f"{address}/metrics", timeout=PATIENCE).text)
         process.send_signal(signal.SIGTERM)
         assert len(asked.result().json()["translatedText"]) == 60
         process.wait(PATIENCE)
@@ -79,20 +80,31 @@ def _alive(process: int) -> bool:
     return "Z" not in Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1][:3]
 
 
+def test_a_model_that_cannot_be_loaded_ends_the_server(trdec: Run) -> None:
+    result = trdec("serve", "de-en=missing-model", "--port", 0)
+    assert result.returncode == 1
+    assert "missing-model" in result.stderr.splitlines()[-1]
+
+
 def test_two_models_and_an_ensemble_are_served_together(model: Path, lines: list[str]) -> None:
-    with _command(f"vel-en={model}", f"two={model}+{model}", "--languages", "two=om-en") as (_, address, _log):
+    with (
+        _command(f"vel-en={model}", f"two={model}+{model}", "--languages", "two=om-en") as (_, address, _log),
+        httpx.Client(base_url=address, timeout=PATIENCE) as client,
+    ):
         _wait(address)
-        both = httpx.get(f"{address}/v1/models").json()["models"]
+        both = client.get("/v1/models").json()["models"]
         assert [(each["name"], each["source"]["code"]) for each in both] == [("vel-en", "vel"), ("two", "om")]
         answers = [
-            httpx.post(f"{address}/translate", data={"q": lines[1], "source": source, "target": "en"}).json()
+            client.post("/translate", data={"q": lines[1], "source": source, "target": "en"}).json()
             for source in ("vel", "om")
         ]
         assert answers == [{"translatedText": "The fish is not small ."}] * 2
+        automatic = client.post("/translate", data={"q": lines[1], "source": "auto", "target": "en"}).json()
+        assert automatic["detectedLanguage"]["language"] in ("vel", "om")
         named = {"text": lines[1], "model": "two", "attention": True}
-        (found,) = httpx.post(f"{address}/v1/translate", json=named).json()["translations"]
+        (found,) = client.post("/v1/translate", json=named).json()["translations"]
         assert found["sentences"][0]["attention"]["rows"]
-        assert httpx.post(f"{address}/v1/translate", json={"text": "a"}).json()["field"] == "model"
+        assert client.post("/v1/translate", json={"text": "a"}).json()["field"] == "model"
 
 
 def test_nothing_that_the_description_allows_is_an_internal_error(served: Served) -> None:

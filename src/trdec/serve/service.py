@@ -40,6 +40,7 @@ class TranslationService:
         self.models: dict[str, LoadedModel] = {}
         self._detector = LanguageDetector([])
         self._runners: list[ModelRunner] = []
+        self._opening: asyncio.Task[None] | None = None
         self._draining = False
 
     async def start(self, failed: Callable[[TrdecError], None]) -> None:
@@ -54,7 +55,9 @@ class TranslationService:
                     raise ModelError(result.message)
                 found[number] = self._loaded(argument, result, self._runners[number])
                 if len(found) == len(self.settings.models):
-                    self._open([found[n] for n in sorted(found)])
+                    models = [found[n] for n in sorted(found)]
+                    _check_names(models)
+                    self._opening = loop.create_task(self._open(models))
             except TrdecError as error:
                 failed(error)
 
@@ -82,14 +85,12 @@ class TranslationService:
         runner.name = argument.name or str(languages)
         return LoadedModel(runner.name, languages, description, runner)
 
-    def _open(self, models: Sequence[LoadedModel]) -> None:
-        """All models are loaded: name them and begin to answer."""
-        names = [model.name for model in models]
-        if len(set(names)) < len(names):
-            raise ModelError(f"two models have the same name: {', '.join(names)}. Name them as in: de-en=models/a")
-        self._detector = LanguageDetector([model.languages.source for model in models])
+    async def _open(self, models: Sequence[LoadedModel]) -> None:
+        """All models are loaded: begin to answer."""
+        sources = [model.languages.source for model in models]
+        self._detector = await asyncio.to_thread(LanguageDetector, sources)  # loading it takes a second
         self.models = {model.name: model for model in models}
-        _log.info("ready", extra={"models": names})
+        _log.info("ready", extra={"models": list(self.models)})
 
     async def stop(self) -> None:
         """End the processes of the models."""
@@ -202,6 +203,12 @@ class TranslationService:
         if job.lost:
             raise Refusal(503, "the process of the model died: try again.", retry_after=runner.expected_wait)
         return [_answer(job.results[number]) for number in range(len(lines))]
+
+
+def _check_names(models: Sequence[LoadedModel]) -> None:
+    names = [model.name for model in models]
+    if len(set(names)) < len(names):
+        raise ModelError(f"two models have the same name: {', '.join(names)}. Name them as in: de-en=models/a")
 
 
 def _settle(future: asyncio.Future[Job], job: Job) -> None:
