@@ -9,14 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 
-from support.serving import PATIENCE, Served, wait_until
+from support.serving import Served, wait_until
 
 FISH = "The fish is not small ."
 
 
 def _ask(served: Served, text: str) -> httpx.Response:
     body = {"q": text, "source": "vel", "target": "en"}
-    return httpx.post(f"{served.url}/translate", json=body, timeout=PATIENCE)
+    return served.client.post("/translate", json=body)
 
 
 def _waiting(served: Served) -> int:

@@ -66,7 +66,7 @@ def server(settings: ServerSettings) -> Iterator[Served]:
         thread.start()
         port = listener.getsockname()[1]
         try:
-            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE) as client:
+            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE, limits=httpx.Limits()) as client:
                 yield Served(port, service, client, failures)
         finally:
             running.should_exit = True

@@ -170,13 +170,14 @@ class ModelRunner:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         chosen = self._settings
-        self._process = context.Process(
+        process = context.Process(
             target=run_model,
             args=(theirs, chosen.paths, chosen.precision, chosen.threads, list(chosen.allow)),
             name=f"trdec model {self.name}",
             daemon=True,
         )
-        self._process.start()
+        process.start()
+        self._process = process
         theirs.close()
         return ours
 
