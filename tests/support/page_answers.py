@@ -10,7 +10,7 @@ from trdec.targets.derivation import DerivationTarget
 from trdec.targets.sequence import LinTarget, Seq2SeqTarget
 from trdec.tokenisers import WORD_START
 from trdec.trees import brackets
-from trdec.trees.tree import PRE, Nonterminal, Terminal, fold, words
+from trdec.trees.tree import PRE, Nonterminal, Terminal, depth, fold, words
 
 LINEARISE = {
     "trdec-con": DerivationTarget.linearise,
@@ -44,18 +44,25 @@ def sentence(source: str, *trees: str | Nonterminal, system: str = "trdec-con") 
 
 
 def candidate(source: str, tree: str | Nonterminal, system: str = "trdec-con") -> dict[str, Any]:
-    """One translation of a sentence."""
+    """One translation of a sentence, with this tree."""
     whole = brackets.parse(tree) if isinstance(tree, str) else tree
-    actions = _in_pieces(LINEARISE[system](whole))
+    content = candidate_of(source, _in_pieces(LINEARISE[system](whole)))
+    deep = depth(whole) > 200
+    written = {"brackets": brackets.write(whole), "json": None if deep else nested(whole)}
+    return content | {"text": " ".join(words(whole)), "tree": None if system == "seq2seq" else written}
+
+
+def candidate_of(source: str, actions: Sequence[Action]) -> dict[str, Any]:
+    """One translation, with these actions and a tree that only they tell."""
     log_probs = [-0.01 * (number % 40) for number in range(len(actions))]
     pieces = [WORD_START + word for word in source.split()] + ["<eos>"]
     return {
-        "text": " ".join(words(whole)),
+        "text": "",
         "score": sum(log_probs) / len(actions),
         "log_prob": sum(log_probs),
         "truncated": False,
         "remarks": [],
-        "tree": None if system == "seq2seq" else {"brackets": brackets.write(whole), "json": nested(whole)},
+        "tree": {"brackets": "", "json": None},
         "actions": [_action_json(action, log_prob) for action, log_prob in zip(actions, log_probs, strict=True)],
         "attention": {
             "source": pieces,
@@ -90,7 +97,7 @@ def _writers(actions: Sequence[Action]) -> list[list[int]]:
     found: list[list[int]] = []
     for number, action in enumerate(actions):
         if isinstance(action, EmitWord):
-            if action.word.startswith(WORD_START):
+            if action.word.startswith(WORD_START) or number == 0 or not isinstance(actions[number - 1], EmitWord):
                 found.append([])
             found[-1].append(number)
     return found
