@@ -162,8 +162,8 @@ def test_a_piece_may_end_one_word_and_begin_the_next(ask: Ask) -> None:
     made = candidate_of("a", [EmitWord("▁ca"), EmitWord("t."), EOS])
     made["attention"]["words"] = [[0, 1], [1]]
     made["tree"] = None
-    assert ask("facts", candidate=made, word=0)["facts"][0] == ["Word", "1 of 2"]
-    assert ask("facts", candidate=made, word=1)["facts"][0] == ["Word", "2 of 2"]
+    assert ask("facts", candidate=made, word=0)["facts"][0] == ["Place", "word 1 of 2"]
+    assert ask("facts", candidate=made, word=1)["facts"][0] == ["Place", "word 2 of 2"]
 
 
 def test_a_word_has_the_mean_attention_of_its_pieces_by_the_rnn_that_writes_words(ask: Ask) -> None:

@@ -14,6 +14,7 @@ let state = readFragment(location.hash);
 let models = [];
 let running = null; // the AbortController of the request under way
 let toastTimer = 0;
+let rememberTimer = 0;
 
 function showState() {
   $("text").value = state.text;
@@ -50,9 +51,16 @@ function showModel() {
   $("skeleton").closest("label").hidden = !model.trees;
 }
 
-function remember(changes = {}) {
-  state = { ...state, ...changes };
+function remember() {
+  clearTimeout(rememberTimer);
   history.replaceState(null, "", `#${writeFragment(state)}`);
+}
+
+// Browsers allow few changes of the address in a second, and a slider makes many.
+function rememberSoon(changes) {
+  state = { ...state, ...changes };
+  clearTimeout(rememberTimer);
+  rememberTimer = setTimeout(remember, 250);
 }
 
 function say(text) {
@@ -118,8 +126,8 @@ function showAnswer({ translations: [translation] }, milliseconds) {
   const count = translation.sentences.length;
   $("figures").textContent = `${count} ${count === 1 ? "sentence" : "sentences"} · ${(milliseconds / 1000).toFixed(2)} s`;
   const cards = translation.sentences.map((sentence, number) => new Sentence(sentence, number, {
-    step: (candidate, step) => remember({ sentence: number, candidate, step }),
-    say,
+    isOnly: count === 1,
+    on: { step: (candidate, step) => rememberSoon({ sentence: number, candidate, step }), say },
   }));
   $("results").replaceChildren(...cards.map((card) => card.element));
   const shown = cards[Math.min(state.sentence, count - 1)];
@@ -153,7 +161,10 @@ $("text").addEventListener("keydown", (event) => {
   event.preventDefault();
   $("form").requestSubmit();
 });
-$("model").addEventListener("change", showModel);
+$("model").addEventListener("change", () => {
+  showModel();
+  if ($("results").children.length) translate();
+});
 $("key").addEventListener("change", () => sessionStorage.setItem(KEY, $("key").value));
 $("copy-all").addEventListener("click", async () => say(await copyText($("translation").textContent, "Text")));
 $("link").addEventListener("click", async () => {

@@ -6,7 +6,7 @@ import { lengthOf, nodeOfStep } from "./derivation.js";
 import { button, make } from "./dom.js";
 import { writeSvg } from "./figure.js";
 import { directionOf } from "./layout.js";
-import { attentionText, nodeFacts, percent, stepText, weightsAt, weightsOf } from "./reading.js";
+import { attentionText, nodeFacts, percent, stepFacts, stepText, weightsAt, weightsOf } from "./reading.js";
 import { attentionTable, folded, stepTable } from "./tables.js";
 
 const WHOLE = 12_000; // milliseconds that growing a tree takes at most
@@ -14,20 +14,20 @@ const WHOLE = 12_000; // milliseconds that growing a tree takes at most
 /**
  * The panel of a candidate.
  *
- * `candidate` is as the server sends it, `derivation` its derivation. `on.weights(weights)` is called with the attention to
+ * `candidate` is as the server sends it, `derivation` its derivation; `isAlone`: no other translation is on the page. `on.weights(weights)` is called with the attention to
  * show over the source (null for none), `on.step(step)` when the reader went to a step, `on.say(text)` with news.
  */
 export class Candidate {
   #timer = null;
 
-  constructor(candidate, derivation, { rank, count, marked, on }) {
+  constructor(candidate, derivation, { rank, count, isAlone, marked, on }) {
     this.candidate = candidate;
     this.derivation = derivation;
     this.on = on;
     this.length = lengthOf(derivation);
     this.step = this.length;
     this.tree = document.createElement("derivation-tree");
-    this.element = make("article", { class: "candidate" }, this.#head(rank, count), this.tree, this.#stepper(), this.#details(), this.#foot());
+    this.element = make("article", { class: "candidate" }, this.#head(rank, count, isAlone), this.tree, this.#stepper(), this.#details(), this.#foot());
     this.element.addEventListener("keydown", (event) => this.#onKey(event));
     this.marked = marked;
   }
@@ -59,16 +59,17 @@ export class Candidate {
     this.#timer = null;
     this.play.textContent = "▶ Watch it grow";
     this.play.setAttribute("aria-pressed", "false");
+    this.says.setAttribute("aria-live", "polite");
   }
 
-  #head(rank, count) {
+  #head(rank, count, isAlone) {
     const { text, score, log_prob: logProb, truncated, remarks } = this.candidate;
     const title = count === 1 ? "Translation" : rank === 0 ? "Best" : `Alternative ${rank}`;
     const notes = [...remarks, ...(truncated && !remarks.length ? ["cut short at the maximum length"] : [])];
     return make(
       "header", {},
       make("h4", {}, title, make("span", { class: "hint", title: "log-probability of all actions, and the score it was ranked by" }, ` log p ${logProb.toFixed(2)} · score ${score.toFixed(3)}`)),
-      make("p", { class: "words", dir: "auto" }, text),
+      ...(isAlone ? [] : [make("p", { class: "words", dir: "auto" }, text)]),
       ...notes.map((note) => make("p", { class: "remark" }, note)),
     );
   }
@@ -88,9 +89,9 @@ export class Candidate {
     return make(
       "div", { class: "stepper", role: "group", "aria-label": "Derivation" },
       this.play,
-      button("⏮", "First step", go(-Infinity)), button("◀", "Previous step", go(-1)),
+      button("«", "First step", go(-Infinity)), button("‹", "Previous step", go(-1)),
       this.slider,
-      button("▶", "Next step", go(1)), button("⏭", "Last step", go(Infinity)),
+      button("›", "Next step", go(1)), button("»", "Last step", go(Infinity)),
       this.says,
     );
   }
@@ -100,6 +101,7 @@ export class Candidate {
     if (this.step === this.length) this.goTo(0);
     this.play.textContent = "❚❚ Pause";
     this.play.setAttribute("aria-pressed", "true");
+    this.says.setAttribute("aria-live", "off"); // or a screen reader would read every step
     const pause = Math.max(50, Math.min(420, WHOLE / this.length));
     this.#timer = setInterval(() => {
       this.goTo(this.step + 1, { tell: this.step + 1 === this.length });
@@ -128,7 +130,7 @@ export class Candidate {
     const weights = node !== null ? weightsOf(attention, derivation, node) : growing ? weightsAt(attention, derivation.actions, [this.step]) : null;
     let facts = [];
     if (node !== null) facts = [[node.kind === "word" ? "Word" : "Label", node.label], ...nodeFacts(derivation, node)];
-    else if (growing && this.step > 0) facts = [["Step", stepText(derivation, this.step)]];
+    else if (growing && this.step > 0) facts = stepFacts(derivation, this.step);
     else facts = [["Words", String(derivation.words.length)], ["Steps", String(this.length)], ["Probability", percent(Math.exp(candidate.log_prob))]];
     if (weights !== null) facts.push(["Attention", attentionText(attention.source, weights)]);
     this.facts.replaceChildren(...facts.map(([name, text]) => make("div", {}, make("dt", {}, name), make("dd", { dir: "auto" }, text))));

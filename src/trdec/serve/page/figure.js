@@ -25,7 +25,7 @@ export function figureAt(derivation, layout, step) {
       return {
         node, place, status,
         text: node.kind === "word" ? textAt(node, step) : node.label,
-        edge: parent === null || !layout.places.has(parent.number) ? null : edgePath(layout.places.get(parent.number), place),
+        edge: parent === null || !layout.places.has(parent.number) ? null : edgePath(layout.places.get(parent.number), place, layout.row),
         probability: own ? Math.exp(node.logProb) : null,
       };
     });

@@ -4,7 +4,9 @@
 
 import { drawnChildren } from "./derivation.js";
 
-export const ROW = 58; // from one level of the tree to the next
+export const ROW = 58; // from one level of the tree to the next, at most
+const LEAST_ROW = 38; // in deep trees
+const HEIGHT = 640; // that rows are drawn together for
 export const GAP = 14; // between words
 export const MARGIN = 18;
 export const BOX = { symbol: 24, phrase: 24, word: 30 }; // heights
@@ -44,7 +46,8 @@ export function layOut(derivation, measure, direction = "ltr") {
     left += places.get(node.number).span + GAP;
   }
   const width = left - GAP + MARGIN;
-  const baseline = MARGIN + BOX.word / 2 + (depth - 1) * ROW;
+  const row = Math.min(ROW, Math.max(LEAST_ROW, HEIGHT / depth));
+  const baseline = MARGIN + BOX.word / 2 + (depth - 1) * row;
   for (const { node, children, level, isLeaf } of order) {
     const place = places.get(node.number);
     let from = place.left + (place.span - place.inner) / 2;
@@ -53,7 +56,7 @@ export function layOut(derivation, measure, direction = "ltr") {
       from += places.get(child.number).span + GAP;
     }
     place.x = place.left + place.span / 2;
-    place.y = isLeaf && node.kind !== "symbol" ? baseline : MARGIN + BOX.word / 2 + (level - 1) * ROW;
+    place.y = isLeaf && node.kind !== "symbol" ? baseline : MARGIN + BOX.word / 2 + (level - 1) * row;
   }
   for (const { node, children, isLeaf } of order.toReversed()) {
     if (isLeaf) continue;
@@ -63,7 +66,7 @@ export function layOut(derivation, measure, direction = "ltr") {
   }
   placePhrases(derivation, places, baseline);
   if (direction === "rtl") for (const place of places.values()) place.x = width - place.x;
-  return { width: Math.max(width, 2 * MARGIN), height: baseline + BOX.word / 2 + MARGIN, baseline, places, direction };
+  return { width: Math.max(width, 2 * MARGIN), height: baseline + BOX.word / 2 + MARGIN, row, places, direction };
 }
 
 // A phrase is drawn only while it is open and empty: in the middle of the words it will have.
@@ -80,10 +83,10 @@ function placePhrases(derivation, places, baseline) {
 }
 
 /** The line from a node to its parent: a bend between their levels, then straight down, so that no two lines cross. */
-export function edgePath(parent, child) {
+export function edgePath(parent, child, row = ROW) {
   const top = parent.y + parent.height / 2;
   const bottom = child.y - child.height / 2;
-  const turn = Math.min(bottom, parent.y + ROW - child.height / 2);
+  const turn = Math.min(bottom, parent.y + row - child.height / 2);
   const middle = (top + turn) / 2;
   const bend = `M${round(parent.x)} ${round(top)}C${round(parent.x)} ${round(middle)} ${round(child.x)} ${round(middle)} ${round(child.x)} ${round(turn)}`;
   return bottom > turn ? `${bend}V${round(bottom)}` : bend;

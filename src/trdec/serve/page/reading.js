@@ -29,6 +29,16 @@ export function stepText(derivation, step) {
   return `${actionText(action)}, ${percent(Math.exp(action.log_prob))}`;
 }
 
+/** The facts about a step. */
+export function stepFacts(derivation, step) {
+  const action = derivation.actions[step - 1];
+  return [
+    ["Open symbol", symbolAt(derivation, step)],
+    ["Action", actionText(action)],
+    ["Probability", percent(Math.exp(action.log_prob))],
+  ];
+}
+
 /** The rows of a table of all steps. */
 export function stepRows(derivation) {
   return derivation.actions.map((action, index) => ({
@@ -44,7 +54,7 @@ export function stepRows(derivation) {
 export function nodeFacts(derivation, node) {
   const facts = [];
   const count = derivation.words.length;
-  if (node.kind === "word") facts.push(["Word", `${node.first + 1} of ${count}`]);
+  if (node.kind === "word") facts.push(["Place", `word ${node.first + 1} of ${count}`]);
   else if (node.last >= node.first) {
     const range = node.first === node.last ? `word ${node.first + 1}` : `words ${node.first + 1} to ${node.last + 1}`;
     facts.push(["Span", `${range} of ${count}: ${coveredText(derivation, node)}`]);

@@ -9,8 +9,9 @@ import { SOURCE_END, percent, pieceText } from "./reading.js";
 export class Sentence {
   #drawn = false;
 
-  constructor(sentence, number, on) {
+  constructor(sentence, number, { isOnly, on }) {
     this.sentence = sentence;
+    this.isOnly = isOnly;
     this.on = on;
     this.candidates = [];
     const arrow = make("span", { class: "arrow", "aria-hidden": "true" }, "→");
@@ -41,7 +42,7 @@ export class Sentence {
     }
     const derivations = all.map((candidate) => derive(candidate));
     this.candidates = all.map((candidate, rank) => new Candidate(candidate, derivations[rank], {
-      rank, count: all.length,
+      rank, count: all.length, isAlone: this.isOnly && all.length === 1,
       marked: rank === 0 ? new Set() : differences(derivations[rank], derivations[0]),
       on: {
         weights: (weights) => this.#light(weights),

@@ -89,7 +89,7 @@ class DerivationTree extends HTMLElement {
     this.scroller = make("div", { class: "scroller" }, this.svg);
     const tools = make(
       "div", { class: "zoom", role: "group", "aria-label": "Zoom" },
-      make("span", { class: "legend", "aria-hidden": "true" }, ...["below 50 %", "below 90 %", "sure"].map((name) => make("span", {}, name))),
+      make("span", { class: "legend", "aria-hidden": "true" }, ...["below 50 %", "below 90 %", "90 % and above"].map((name) => make("span", {}, name))),
       button("−", "Zoom out", () => this.#zoomBy(1 / 1.25)),
       button("+", "Zoom in", () => this.#zoomBy(1.25)),
       button("⤢", "Fit the tree", () => this.fit(SMALLEST)),
