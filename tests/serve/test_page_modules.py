@@ -6,6 +6,7 @@ import json
 import math
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -22,7 +23,7 @@ from support.page_server import PAGE
 from trdec.targets.actions import EOS, Action, EmitMark, EmitWord
 from trdec.targets.derivation import BEGUN, DerivationTarget
 from trdec.targets.sequence import LinTarget
-from trdec.targets.target import replay
+from trdec.targets.target import END, Frontier, replay
 from trdec.trees.builders import left_branching
 from trdec.trees.tree import PRE, Nonterminal, Terminal, Tree, words
 
@@ -87,6 +88,27 @@ def test_the_open_symbol_and_its_parent_are_those_of_training(ask: Ask, tree: No
     steps = replay(DerivationTarget.from_trees([tree], sorted(set(words(tree)))), actions)
     expected = [[PRE if step.symbol == BEGUN else step.symbol, step.parent] for step in steps]
     assert ask("steps", candidate=candidate_of("a b", actions)) == expected
+
+
+@laws
+@given(tree=strategies.trees())
+def test_after_each_step_the_symbols_are_open_that_are_open_in_search(ask: Ask, tree: Nonterminal) -> None:
+    actions = DerivationTarget.linearise(tree)
+    target = DerivationTarget.from_trees([tree], sorted(set(words(tree))))
+    state = target.start()
+    expected = [Counter(_open_symbols(state))]
+    for action in actions:
+        state = target.advance(state, action)
+        expected.append(Counter(_open_symbols(state)))
+    assert [Counter(found) for found in ask("open", candidate=candidate_of("a b", actions))] == expected
+
+
+def _open_symbols(state: Frontier) -> Iterator[str]:
+    top = state.top
+    while top is not None:
+        if top.symbol != END:
+            yield PRE if top.symbol == BEGUN else top.symbol
+        top = top.rest
 
 
 marks = st.sampled_from(["(S", "(NP", ")S", ")NP", "(ROOT", ")ROOT"]).map(EmitMark)

@@ -23,6 +23,12 @@ const QUESTIONS = {
     const steps = Array.from({ length: lengthOf(derivation) + 1 }, (_, step) => step);
     return steps.map((step) => derivation.nodes.map((node) => [node.kind, statusAt(derivation, node, step)]));
   },
+  open: ({ candidate }) => {
+    const derivation = derive(candidate);
+    const steps = Array.from({ length: lengthOf(derivation) + 1 }, (_, step) => step);
+    const isOpen = (node, step) => ["open", "next"].includes(statusAt(derivation, node, step));
+    return steps.map((step) => derivation.nodes.filter((node) => isOpen(node, step)).map((node) => node.label));
+  },
   layout: ({ candidate, direction }) => {
     const derivation = derive(candidate);
     const layout = layOut(derivation, measure, direction);
