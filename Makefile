@@ -5,10 +5,15 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.ready-docs
 
-.PHONY: demo test test-slow test-systems test-breakages test-fuzz test-sanitised check format docs clean
+.PHONY: demo serve-demo test test-slow test-systems test-breakages test-fuzz test-sanitised check format docs clean
 
 demo: $(READY)  ## train two systems on a toy language, translate, draw a tree, compare
 	$(BIN)/python examples/demo.py
+
+DEMO_MODEL := demo/experiment/runs/trdec-binary-1/model
+serve-demo: $(READY)  ## serve the demo's model, with a page to look at its trees
+	test -f $(DEMO_MODEL)/model.safetensors || $(BIN)/python examples/demo.py
+	$(BIN)/trdec serve vel-en=$(DEMO_MODEL) --language-name vel=Velu
 
 test: $(READY) check  ## all tests that take a few minutes together
 	$(BIN)/python -m pytest -m "not slow" -n 2
