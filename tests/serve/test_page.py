@@ -13,6 +13,7 @@ import pytest
 
 from support.page_answers import answer, chain, models, sentence
 from support.page_server import PageServer, serving_page
+from support.serving import Served
 from trdec.trees.tree import Nonterminal, Terminal
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
@@ -68,12 +69,12 @@ def visit(browser_page: Any, server: PageServer) -> Iterator[Any]:
         "dialog": lambda dialog: (complaints.append(dialog.message), dialog.dismiss()),
     }
 
-    def opened(fragment: dict[str, Any] | None = None, size: tuple[int, int] = (1280, 800)) -> Any:
+    def opened(fragment: dict[str, Any] | None = None, size: tuple[int, int] = (1280, 800), url: str = "") -> Any:
         page = browser_page
         page.set_viewport_size({"width": size[0], "height": size[1]})
         page.emulate_media(color_scheme="light", reduced_motion="reduce")  # animations cost time
         page.goto("about:blank")  # or the browser would only change the fragment
-        page.goto(f"{server.url}#{urlencode(fragment or {})}")
+        page.goto(f"{url or server.url}#{urlencode(fragment or {})}")
         if fragment and "text" in fragment:
             page.wait_for_selector("svg.tree, #problem:not([hidden])")
         return page
@@ -375,3 +376,33 @@ def test_watching_it_grow_ends_with_the_whole_tree(visit: Any) -> None:
     page.wait_for_selector(".play[aria-pressed=false]")
     assert {status for _, status in statuses(page)} == {"done"}
     page.wait_for_url(f"**step={STEPS}**")
+
+
+def test_the_real_server_and_the_page_understand_each_other(visit: Any, served: Served, lines: list[str]) -> None:
+    page = visit({"text": "\n".join(lines[:2]), "best": 2, "beam": 4, "step": 1}, url=f"{served.url}/")
+    asked = {"text": "\n".join(lines[:2]), "n_best": 2, "beam_size": 4}
+    (expected,) = served.client.post("/v1/translate", json=asked).json()["translations"]
+    first = expected["sentences"][0]
+    assert page.text_content("#translation") == expected["text"]
+    assert page.locator("#model option").all_text_contents() == ["vel-en (Velu → English, trdec-con)"]
+    assert [text for text, status in statuses(page) if status == "done"] == ["ROOT"]
+    page.get_by_role("button", name="Last step").first.click()
+    assert shown_words(page) == first["text"].split()
+    assert page.locator(".candidate").count() == 2
+    assert "".join(page.locator(".piece:not(.last)").all_text_contents()) == lines[0]
+    page.locator("g.word").first.hover()
+    assert "Attention" in page.inner_text(".facts >> nth=0")
+    page.locator(".copies button", has_text="PNG").first.click()
+    page.locator("#toast", has_text="PNG copied").wait_for()
+    page.fill("#prefix", "no such word" * 400)
+    page.click("#translate")
+    page.wait_for_selector("#problem:not([hidden])")
+    assert page.get_attribute("#prefix", "aria-invalid") == "true"
+
+
+def test_a_page_opened_before_the_models_are_loaded_waits_for_them(visit: Any, server: PageServer) -> None:
+    server.loading = 1
+    page = visit()
+    page.locator("#problem", has_text="being loaded").wait_for()
+    page.wait_for_selector("#model:enabled")
+    assert page.is_hidden("#problem")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
-from trdec.targets.actions import KINDS, Action, ApplyRule, EmitWord
+from trdec.serve.answers import sentence_json
+from trdec.targets.actions import KINDS, Action, EmitWord
 from trdec.targets.derivation import DerivationTarget
 from trdec.targets.sequence import LinTarget, Seq2SeqTarget
 from trdec.tokenisers import WORD_START
+from trdec.translation.attention import SOURCE_END, AttentionRow, TranslationAttention
+from trdec.translation.scoring import ScoredAction
+from trdec.translation.translation import Translation
 from trdec.trees import brackets
-from trdec.trees.tree import PRE, Nonterminal, Terminal, depth, fold, words
+from trdec.trees.tree import Nonterminal, Terminal, words
 
 LINEARISE = {
     "trdec-con": DerivationTarget.linearise,
@@ -40,45 +45,34 @@ def answer(system: str, sentences: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def sentence(source: str, *trees: str | Nonterminal, system: str = "trdec-con") -> dict[str, Any]:
     """A sentence whose translation has the first of these trees; the others are its alternatives'."""
     best, *others = (candidate(source, tree, system) for tree in trees)
-    return {"source": source, **best, "alternatives": others}
+    return {**best, "alternatives": others}
 
 
 def candidate(source: str, tree: str | Nonterminal, system: str = "trdec-con") -> dict[str, Any]:
     """One translation of a sentence, with this tree."""
     whole = brackets.parse(tree) if isinstance(tree, str) else tree
-    content = candidate_of(source, _in_pieces(LINEARISE[system](whole)))
-    deep = depth(whole) > 200
-    written = {"brackets": brackets.write(whole), "json": None if deep else nested(whole)}
-    return content | {"text": " ".join(words(whole)), "tree": None if system == "seq2seq" else written}
+    return candidate_of(source, _in_pieces(LINEARISE[system](whole)), whole, has_tree=system != "seq2seq")
 
 
-def candidate_of(source: str, actions: Sequence[Action]) -> dict[str, Any]:
-    """One translation, with these actions and a tree that only they tell."""
-    log_probs = [-0.01 * (number % 40) for number in range(len(actions))]
-    pieces = [WORD_START + word for word in source.split()] + ["<eos>"]
-    return {
-        "text": "",
-        "score": sum(log_probs) / len(actions),
-        "log_prob": sum(log_probs),
-        "truncated": False,
-        "remarks": [],
-        "tree": {"brackets": "", "json": None},
-        "actions": [_action_json(action, log_prob) for action, log_prob in zip(actions, log_probs, strict=True)],
-        "attention": {
-            "source": pieces,
-            "words": _writers(actions),
-            "rows": [row for number, action in enumerate(actions) for row in _rows(number, action, len(pieces))],
-        },
-    }
-
-
-def nested(tree: Nonterminal) -> Any:
-    """The tree as nested objects."""
-    return fold(
-        tree,
-        lambda terminal: {"word": terminal.word},
-        lambda node, children: {"label": node.label, "children": children},
+def candidate_of(source: str, actions: Sequence[Action], tree: Nonterminal, has_tree: bool = True) -> dict[str, Any]:
+    """One translation of a sentence, with these actions, which write this tree."""
+    scored = [ScoredAction(str(action), KINDS[type(action)], -0.01 * (n % 40)) for n, action in enumerate(actions)]
+    log_prob = sum(action.log_prob for action in scored)
+    pieces = (*(WORD_START + word for word in source.split()), SOURCE_END)
+    translation = Translation(
+        text=" ".join(words(tree)),
+        tree=tree,
+        score=log_prob / len(actions),
+        log_prob=log_prob,
+        actions=tuple(scored),
+        attention=TranslationAttention(
+            source=pieces,
+            rows=tuple(row for number, action in enumerate(scored) for row in _rows(number, action, len(pieces))),
+            words=_writers(actions),
+        ),
     )
+    content: dict[str, Any] = json.loads(sentence_json(source, translation, has_tree))
+    return content
 
 
 def _in_pieces(actions: Sequence[Action]) -> list[Action]:
@@ -93,34 +87,24 @@ def _in_pieces(actions: Sequence[Action]) -> list[Action]:
     return found
 
 
-def _writers(actions: Sequence[Action]) -> list[list[int]]:
-    found: list[list[int]] = []
+def _writers(actions: Sequence[Action]) -> tuple[tuple[int, ...], ...]:
+    found: list[tuple[int, ...]] = []
     for number, action in enumerate(actions):
         if isinstance(action, EmitWord):
-            if action.word.startswith(WORD_START) or number == 0 or not isinstance(actions[number - 1], EmitWord):
-                found.append([])
-            found[-1].append(number)
-    return found
+            follows = number > 0 and isinstance(actions[number - 1], EmitWord)
+            if action.word.startswith(WORD_START) or not follows:
+                found.append(())
+            found[-1] += (number,)
+    return tuple(found)
 
 
-def _action_json(action: Action, log_prob: float) -> dict[str, Any]:
-    content: dict[str, Any] = {"text": str(action), "kind": KINDS[type(action)], "log_prob": log_prob}
-    if isinstance(action, ApplyRule):
-        phrases = [number for number, label in enumerate(action.rule.rhs) if label == PRE]
-        content |= {"label": action.rule.lhs, "children": list(action.rule.rhs), "phrases": phrases}
-    elif isinstance(action, EmitWord):
-        content |= {"piece": action.word, "begins_word": action.word.startswith(WORD_START)}
-    return content
-
-
-def _rows(number: int, action: Action, pieces: int) -> list[dict[str, Any]]:
+def _rows(number: int, action: ScoredAction, pieces: int) -> list[AttentionRow]:
     """The rule RNN attends to the first piece; the word RNN mostly to the one whose place is that of the action."""
-    about = {"action": number, "text": str(action), "kind": KINDS[type(action)]}
-    first = [1.0] + [0.0] * (pieces - 1)
-    place = number % pieces
-    mostly = [0.9 + 0.1 / pieces if piece == place else 0.1 / pieces for piece in range(pieces)]
-    rows = [{**about, "rnn": "rule", "weights": first}]
-    return [*rows, {**about, "rnn": "word", "weights": mostly}] if isinstance(action, EmitWord) else rows
+    first = tuple(float(piece == 0) for piece in range(pieces))
+    mostly = tuple(0.9 * (piece == number % pieces) + 0.1 / pieces for piece in range(pieces))
+    rule = AttentionRow(number, action.text, action.kind, "rule", first)
+    word = AttentionRow(number, action.text, action.kind, "word", mostly)
+    return [rule, word] if action.kind == "word" else [rule]
 
 
 def chain(number: int) -> Nonterminal:

@@ -26,6 +26,8 @@ class PageServer:
     def __init__(self) -> None:
         self.models: dict[str, Any] = {"models": []}
         self.translate: Callable[[dict[str, Any]], Answer] = lambda _: (500, {"error": "no answer yet"}, {})
+        self.loading = 0
+        """How often it still says that its models are being loaded."""
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.url = ""
@@ -39,7 +41,11 @@ def serving_page() -> Iterator[PageServer]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             name = self.path.lstrip("/") or "index.html"
-            if name == "v1/models":
+            if name == "v1/models" and held.loading:
+                held.loading -= 1
+                content = json.dumps({"error": "the models are being loaded."}).encode()
+                self._send(503, content, "application/json", {"Retry-After": "1"})
+            elif name == "v1/models":
                 self._send(200, json.dumps(held.models).encode(), "application/json", {})
             elif name in {path.name for path in PAGE.iterdir()}:
                 self._send(200, (PAGE / name).read_bytes(), TYPES[Path(name).suffix], {"Cache-Control": "max-age=600"})

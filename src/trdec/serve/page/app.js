@@ -72,7 +72,8 @@ function say(text) {
 
 function showProblem(error) {
   clearProblem();
-  const waits = error.retryAfter === null || error.retryAfter === undefined ? "" : ` Try again in ${Math.ceil(error.retryAfter)} seconds.`;
+  const saysWhen = !error.retryAfter || /try again/i.test(error.message);
+  const waits = saysWhen ? "" : ` Try again in ${Math.ceil(error.retryAfter)} seconds.`;
   const again = make("button", { type: "button", class: "quiet" }, "Try again");
   again.addEventListener("click", () => (models.length ? translate() : start()));
   $("problem").replaceChildren(make("p", {}, error.message, waits), again);
@@ -142,7 +143,9 @@ async function start() {
   try {
     models = await fetchModels();
   } catch (error) {
-    return showProblem(error);
+    showProblem(error);
+    if (error.status === 503) setTimeout(start, 1000 * (error.retryAfter ?? 2)); // the models are being loaded
+    return;
   }
   $("model").replaceChildren(...models.map(({ name, source, target, system }) =>
     make("option", { value: name }, `${name} (${source.name} → ${target.name}, ${system})`)));

@@ -26,16 +26,17 @@ export async function copyText(text, what) {
 
 /** Copy an SVG as a PNG picture, or save it where the browser cannot copy pictures; what happened, for people. */
 export async function copyPng(svg, width, height, name) {
-  const picture = await rasterise(svg, width, height);
+  const picture = rasterise(svg, width, height);
   if (navigator.clipboard?.write && window.ClipboardItem) {
     try {
+      // A promise: some browsers refuse what is written later than the press of the button.
       await navigator.clipboard.write([new ClipboardItem({ "image/png": picture })]);
       return "PNG copied";
     } catch {
       // Refused: save it.
     }
   }
-  const address = URL.createObjectURL(picture);
+  const address = URL.createObjectURL(await picture);
   make("a", { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
   return `Saved as ${name}`;
