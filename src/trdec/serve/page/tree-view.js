@@ -84,7 +84,7 @@ class DerivationTree extends HTMLElement {
     this.svg = makeSvg(
       "svg",
       { class: "tree", viewBox: `0 0 ${width} ${height}`, role: "tree", "aria-label": label },
-      this.edges, this.caret, this.nodes,
+      this.edges, this.nodes, this.caret,
     );
     this.scroller = make("div", { class: "scroller" }, this.svg);
     const tools = make(
