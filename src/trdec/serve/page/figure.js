@@ -1,7 +1,6 @@
 // What a picture of a derivation shows after so many steps, and that picture as an SVG file.
 
-import { drawnParent, nodeOfStep, statusAt, textAt } from "./derivation.js";
-import { edgePath } from "./layout.js";
+import { nodeOfStep, statusAt, textAt } from "./derivation.js";
 
 export const FONTS = {
   symbol: "600 12px system-ui, sans-serif",
@@ -10,22 +9,20 @@ export const FONTS = {
 };
 
 /**
- * The nodes of a picture: each with status, text, place, the edge to its parent (null without one) and its probability
- * (null while it is open). Phrases appear only while they are open and empty.
+ * The nodes of a picture: each with status, text, place and its probability (null while it is open). Phrases appear only
+ * while they are open and empty.
  */
 export function figureAt(derivation, layout, step) {
   return derivation.nodes
     .filter((node) => layout.places.has(node.number))
     .map((node) => {
       const place = layout.places.get(node.number);
-      const parent = drawnParent(derivation, node);
       let status = statusAt(derivation, node, step);
       if (node.kind === "phrase" && hasWords(derivation, node, step)) status = "absent";
       const own = status === "done" && node.expanded !== null && node.expanded <= step;
       return {
         node, place, status,
         text: node.kind === "word" ? textAt(node, step) : node.label,
-        edge: parent === null || !layout.places.has(parent.number) ? null : edgePath(layout.places.get(parent.number), place, layout.row),
         probability: own ? Math.exp(node.logProb) : null,
       };
     });
@@ -60,9 +57,9 @@ const LOOKS = {
 export function writeSvg(derivation, layout, step, title) {
   const parts = [element("title", {}, title), element("rect", { width: layout.width, height: layout.height, fill: "#ffffff" })];
   const shown = figureAt(derivation, layout, step).filter((item) => item.status !== "absent");
-  for (const { edge, status } of shown) {
-    if (edge === null) continue;
-    parts.push(element("path", { d: edge, fill: "none", stroke: "#aab4c4", "stroke-width": 1.5, "stroke-dasharray": status === "done" ? null : "4 3" }));
+  for (const { place, status } of shown) {
+    if (place.edge === null) continue;
+    parts.push(element("path", { d: place.edge, fill: "none", stroke: "#aab4c4", "stroke-width": 1.5, "stroke-dasharray": status === "done" ? null : "4 3" }));
   }
   for (const { node, place, status, text } of shown) {
     const isWord = node.kind === "word";

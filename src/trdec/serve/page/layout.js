@@ -2,20 +2,21 @@
 //
 // The places are those of the whole tree, so that a tree which grows never moves.
 
-import { drawnChildren } from "./derivation.js";
+import { drawnChildren, drawnParent } from "./derivation.js";
 
-export const ROW = 58; // from one level of the tree to the next, at most
+const ROW = 58; // from one level of the tree to the next, at most
 const LEAST_ROW = 38; // in deep trees
 const HEIGHT = 640; // that rows are drawn together for
-export const GAP = 14; // between words
-export const MARGIN = 18;
-export const BOX = { symbol: 24, phrase: 24, word: 30 }; // heights
+const GAP = 14; // between words
+const MARGIN = 18;
+const BOX = { symbol: 24, phrase: 24, word: 30 }; // heights
 
 /**
  * The places of the nodes.
  *
  * `measure(text, kind)` gives the width of a text; `direction` is "ltr" or "rtl", where the first word is rightmost.
- * Gives width, height, and for each node that is drawn x and y of its centre, its width, height and level (root: 1).
+ * Gives width, height, and for each node that is drawn x and y of its centre, its width, height and level (root: 1), and
+ * the edge to its parent (null without one).
  */
 export function layOut(derivation, measure, direction = "ltr") {
   const places = new Map();
@@ -66,7 +67,11 @@ export function layOut(derivation, measure, direction = "ltr") {
   }
   placePhrases(derivation, places, baseline);
   if (direction === "rtl") for (const place of places.values()) place.x = width - place.x;
-  return { width: Math.max(width, 2 * MARGIN), height: baseline + BOX.word / 2 + MARGIN, row, places, direction };
+  for (const [number, place] of places) {
+    const parent = drawnParent(derivation, derivation.nodes[number]);
+    place.edge = parent === null ? null : edgePath(places.get(parent.number), place, row);
+  }
+  return { width: Math.max(width, 2 * MARGIN), height: baseline + BOX.word / 2 + MARGIN, places, direction };
 }
 
 // A phrase is drawn only while it is open and empty: in the middle of the words it will have.
@@ -83,7 +88,7 @@ function placePhrases(derivation, places, baseline) {
 }
 
 /** The line from a node to its parent: a bend between their levels, then straight down, so that no two lines cross. */
-export function edgePath(parent, child, row = ROW) {
+function edgePath(parent, child, row) {
   const top = parent.y + parent.height / 2;
   const bottom = child.y - child.height / 2;
   const turn = Math.min(bottom, parent.y + row - child.height / 2);

@@ -63,6 +63,7 @@ export class Sentence {
       const isEnd = place === pieces.length - 1 && piece === SOURCE_END;
       return make("span", { class: isEnd ? "piece last" : "piece" }, isEnd ? pieceText(piece) : piece.replaceAll("▁", place === 0 ? "" : " "));
     });
+    this.lit = this.pieces.map(() => 0);
     const line = make("p", { class: "source", dir: "auto" }, ...this.pieces);
     return make("div", { class: "source-line" }, make("span", { class: "hint" }, "Source"), line);
   }
@@ -70,9 +71,11 @@ export class Sentence {
   #light(weights) {
     this.pieces.forEach((piece, place) => {
       const weight = weights?.[place] ?? 0;
+      if (this.lit[place] === weight) return;
+      this.lit[place] = weight;
       piece.style.setProperty("--weight", Math.sqrt(weight).toFixed(3)); // the root, so that spread attention is seen too
       piece.classList.toggle("lit", weight >= 0.05);
-      piece.title = weights === null ? "" : percent(weight);
+      piece.title = weight === 0 ? "" : percent(weight);
     });
   }
 }

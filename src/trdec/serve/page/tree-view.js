@@ -102,8 +102,8 @@ class DerivationTree extends HTMLElement {
     if (this.scroller.clientWidth === 0) requestAnimationFrame(() => this.fit());
   }
 
-  #add({ node, place, edge }) {
-    const line = edge === null ? null : makeSvg("path", { d: edge });
+  #add({ node, place }) {
+    const line = place.edge === null ? null : makeSvg("path", { d: place.edge });
     if (line !== null) this.edges.append(line);
     const { x, y, width, height } = place;
     const box = makeSvg("rect", { class: "box", x: x - width / 2, y: y - height / 2, width, height, rx: 8 });
@@ -133,6 +133,9 @@ class DerivationTree extends HTMLElement {
     for (const item of figureAt(derivation, this.#layout, this.#step)) {
       const { node, status, text, probability } = item;
       const shape = this.#groups.get(node.number);
+      const looks = `${status} ${probability} ${text}`;
+      if (shape.looks === looks) continue; // a step changes few nodes
+      shape.looks = looks;
       shape.group.dataset.status = status;
       shape.group.setAttribute("aria-hidden", String(status === "absent"));
       shape.text.textContent = text;
@@ -168,7 +171,8 @@ class DerivationTree extends HTMLElement {
   }
 
   #setTabStop() {
-    for (const [number, { group }] of this.#groups) group.setAttribute("tabindex", number === this.#current ? "0" : "-1");
+    for (const stop of this.nodes.querySelectorAll("[tabindex='0']")) stop.setAttribute("tabindex", "-1");
+    this.#groups.get(this.#current)?.group.setAttribute("tabindex", "0");
     this.svg.setAttribute("tabindex", this.#current === null ? "0" : "-1");
   }
 
