@@ -28,8 +28,8 @@ import httpx
 from trdec.serve.sentences import split_text
 
 
-def offline(model: Path, lines: Path, beam_size: int, threads: int) -> tuple[list[str], float]:
-    """What `trdec translate` makes of the lines, and how many a second it does, loading left out."""
+def offline(model: Path, lines: Path, beam_size: int, threads: int) -> tuple[list[str], float, float]:
+    """What batch translation makes of the lines, and how many a second it does, and a second of processor time."""
     script = (
         "import json, sys, time, torch\n"
         "from trdec.freed_memory import keep_freed_memory\n"
@@ -39,13 +39,14 @@ def offline(model: Path, lines: Path, beam_size: int, threads: int) -> tuple[lis
         "lines = open(sys.argv[2], encoding='utf-8').read().split('\\n')[:-1]\n"
         "translator = Translator.load(sys.argv[1])\n"
         "translator.translate(lines[:8], int(sys.argv[3]))\n"
-        "begin = time.perf_counter()\n"
+        "begin, cpu = time.perf_counter(), time.process_time()\n"
         "found = [each.text for each in translator.translate(lines, int(sys.argv[3]))]\n"
-        "json.dump([found, len(lines) / (time.perf_counter() - begin)], sys.stdout)\n"
+        "seconds = time.perf_counter() - begin, time.process_time() - cpu\n"
+        "json.dump([found, *(len(lines) / each for each in seconds)], sys.stdout)\n"
     )
     command = [sys.executable, "-c", script, str(model), str(lines), str(beam_size), str(threads)]
-    found, rate = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-    return found, rate
+    found, rate, cpu_rate = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    return found, rate, cpu_rate
 
 
 @contextmanager
@@ -68,21 +69,78 @@ def running(model: Path, beam_size: int, threads: int, queue: int) -> Iterator[t
             drain.wait()
 
 
-def memory(process: int) -> dict[str, float]:
-    """MB that the server and the processes of its models hold."""
-    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    sizes = {}
-    for name, number in {"server": str(process), "models": children[-1]}.items():
-        status = Path(f"/proc/{number}/status").read_text()
-        sizes[name] = round(int(status.split("VmRSS:")[1].split()[0]) / 1024, 1)
-    return sizes
+LOST = 0
+"""Counted in the place of a status where the connection was closed before there was one."""
+
+
+class Usage:
+    """What the server and the process of its model use."""
+
+    def __init__(self, server: int) -> None:
+        lists = [task.read_text().split() for task in Path(f"/proc/{server}/task").glob("*/children")]
+        children = [int(number) for numbers in lists for number in numbers]
+        self._processes = {"server": server, "model": max(children, key=_megabytes)}
+
+    def memory(self) -> dict[str, float]:
+        """MB."""
+        return {name: _megabytes(number) for name, number in self._processes.items()}
+
+    def seconds(self) -> dict[str, float]:
+        """Seconds of processor time, those of the clients in this process too."""
+        ticks = os.sysconf("SC_CLK_TCK")
+        found = {"clients": time.process_time()}
+        for name, number in self._processes.items():
+            fields = Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()
+            found[name] = (int(fields[11]) + int(fields[12])) / ticks
+        return found
+
+
+def _megabytes(process: int) -> float:
+    status = Path(f"/proc/{process}/status").read_text()
+    return round(int(status.split("VmRSS:")[1].split()[0]) / 1024, 1)
+
+
+def batch_size(address: str) -> float:
+    """How many lines the server's batches have had, on average."""
+    lines = dict(line.rsplit(" ", 1) for line in httpx.get(f"{address}metrics").text.splitlines())
+    prefix, labels = "trdec_batch_lines_", '{model="de-en"}'
+    return round(float(lines[f"{prefix}sum{labels}"]) / float(lines[f"{prefix}count{labels}"]), 1)
+
+
+class Connection:
+    """A connection that takes little of the processor, which the server needs: http clients take more than it does."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    @classmethod
+    async def open(cls, port: int) -> Connection:
+        """A connection to this machine."""
+        return cls(*await asyncio.open_connection("127.0.0.1", port))
+
+    async def post(self, path: str, content: object) -> tuple[int, dict[str, str], Any]:
+        """The status, the headers and the content of the answer."""
+        body = json.dumps(content).encode()
+        head = (
+            f"POST {path} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        self._writer.write(head.encode() + body)
+        first, *lines = (await self._reader.readuntil(b"\r\n\r\n")).decode().strip().split("\r\n")
+        headers = dict(line.lower().split(": ", 1) for line in lines)
+        answer = await self._reader.readexactly(int(headers["content-length"]))
+        return int(first.split()[1]), headers, json.loads(answer)
+
+    def close(self) -> None:
+        """Leave."""
+        self._writer.close()
 
 
 class Load:
     """Clients that each send a request, wait for its answer, compare it, and send the next."""
 
-    def __init__(self, address: str, lines: list[str], expected: list[str], per_request: int) -> None:
-        self._address = address
+    def __init__(self, port: int, lines: list[str], expected: list[str], per_request: int) -> None:
+        self._port = port
         self._pairs = list(zip(lines, expected, strict=True))
         self._per_request = per_request
         self.seconds: list[float] = []
@@ -100,18 +158,24 @@ class Load:
 
     async def _client(self, seed: int, end: float, remaining: Iterator[int] | None) -> None:
         generator = random.Random(seed)
-        async with httpx.AsyncClient(base_url=self._address, timeout=120) as client:
-            while time.perf_counter() < end and (remaining is None or next(remaining, None) is not None):
-                pairs = generator.choices(self._pairs, k=self._per_request)
-                begin = time.perf_counter()
-                body = {"q": [line for line, _ in pairs], "source": "de", "target": "en"}
-                answer = await client.post("/translate", json=body)
-                self.statuses[answer.status_code] += 1
-                if answer.status_code == 429:
-                    await asyncio.sleep(float(answer.headers["retry-after"]) / 4)
-                elif answer.status_code == 200:
-                    self.seconds.append(time.perf_counter() - begin)
-                    self._compare([expected for _, expected in pairs], answer.json()["translatedText"])
+        connection = await Connection.open(self._port)
+        while time.perf_counter() < end and (remaining is None or next(remaining, None) is not None):
+            pairs = generator.choices(self._pairs, k=self._per_request)
+            begin = time.perf_counter()
+            body = {"q": [line for line, _ in pairs], "source": "de", "target": "en"}
+            try:
+                status, headers, answer = await connection.post("/translate", body)
+            except (OSError, EOFError):
+                self.statuses[LOST] += 1
+                connection = await Connection.open(self._port)
+                continue
+            self.statuses[status] += 1
+            if status == 429:
+                await asyncio.sleep(float(headers["retry-after"]))
+            elif status == 200:
+                self.seconds.append(time.perf_counter() - begin)
+                self._compare([expected for _, expected in pairs], answer["translatedText"])
+        connection.close()
 
     def _compare(self, expected: list[str], found: list[str]) -> None:
         assert len(expected) == len(found)
@@ -157,24 +221,31 @@ def main() -> None:
     chosen = Path(f"{arguments.model}.benchmark-lines")
     chosen.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     try:
-        expected, rate = offline(arguments.model, chosen, arguments.beam_size, arguments.threads)
+        expected, rate, cpu_rate = offline(arguments.model, chosen, arguments.beam_size, arguments.threads)
     finally:
         chosen.unlink()
     with running(arguments.model, arguments.beam_size, arguments.threads, arguments.queue) as (address, process):
-        load = Load(address, lines, expected, arguments.per_request)
+        load = Load(httpx.URL(address).port or 80, lines, expected, arguments.per_request)
         asyncio.run(load.run(min(4, arguments.clients), 2.0, None))  # so that caches are warm
-        before = memory(process)
-        load = Load(address, lines, expected, arguments.per_request)
+        usage = Usage(process)
+        memory, seconds = usage.memory(), usage.seconds()
+        load = Load(httpx.URL(address).port or 80, lines, expected, arguments.per_request)
         limit = arguments.seconds if arguments.requests is None else float("inf")
         report = load.report(asyncio.run(load.run(arguments.clients, limit, arguments.requests)))
-        after = memory(process)
+        used = {name: round(after - seconds[name], 2) for name, after in usage.seconds().items()}
+        report |= {
+            "memory_mb_before": memory,
+            "memory_mb_after": usage.memory(),
+            "lines_per_batch": batch_size(address),
+        }
     report |= {
         "clients": arguments.clients,
         "lines_per_request": arguments.per_request,
         "offline_lines_per_second": round(rate, 2),
         "share_of_offline": round(report["lines_per_second"] / rate, 3),
-        "memory_mb_before": before,
-        "memory_mb_after": after,
+        "cpu_seconds": used,
+        "lines_per_cpu_second_of_model": round(load.translated / used["model"], 2),
+        "offline_lines_per_cpu_second": round(cpu_rate, 2),
         "processors": len(os.sched_getaffinity(0)),
     }
     print(json.dumps(report, ensure_ascii=False))

@@ -75,6 +75,8 @@ def test_a_translation_adds_no_tag(document: str, translation: str) -> None:
         ("<style>p { color: red }</style><!-- note --><p title='no'>yes</p>", ["yes"]),
         ("&nbsp;<br>&mdash;", []),
         ("plain", ["plain"]),
+        ("a&#" + "9" * 5000 + ";", []),
+        ("a <![if b <i>c</i>", ["a", "c"]),
         ("", []),
     ],
 )

@@ -78,7 +78,6 @@ def test_given_languages_come_first_then_the_models_own_then_its_name() -> None:
         (["de-en=x", "--languages", "de-en=german"], "german"),
         (["de-en=x", "--beam-size", "30"], "30"),
         (["de-en=x", "--keys", "missing.txt"], "missing.txt"),
-        (["de-en=missing-model", "--port", "0"], "missing-model"),
     ],
 )
 def test_mistakes_on_the_command_line_are_named(arguments: list[str], facts: str) -> None:

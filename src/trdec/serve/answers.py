@@ -11,7 +11,7 @@ from trdec.translation.translation import Translation
 from trdec.trees.grammar import Rule
 from trdec.trees.tree import PRE, Nonterminal, Terminal, depth, fold
 
-DEEPEST = 200
+DEEPEST_JSON = 200
 """The deepest tree that is written as nested JSON: readers of JSON have limits, some at a thousand."""
 
 
@@ -37,8 +37,8 @@ def _content(translation: Translation, trees: bool) -> dict[str, Any]:
 
 
 def nested(tree: Nonterminal) -> dict[str, Any] | None:
-    """The tree as objects with a label and children, or a word; None if it is deeper than `DEEPEST`."""
-    if depth(tree) > DEEPEST:
+    """The tree as objects with a label and children, or a word; None if it is deeper than `DEEPEST_JSON`."""
+    if depth(tree) > DEEPEST_JSON:
         return None
 
     def node(of: Nonterminal, children: list[dict[str, Any]]) -> dict[str, Any]:

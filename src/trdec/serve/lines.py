@@ -44,7 +44,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class LineFailure:
     """Why a line has no translation."""
 
     message: str
@@ -52,7 +52,7 @@ class Failure:
     field: str | None = None
 
 
-LineResult = Answer | Failure
+LineResult = Answer | LineFailure
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 
 from trdec.serve.sentences import SplitText, joined
 
-_NOT_TEXT = ("script", "style")
+# Parsers disagree about broken markup, so what could open a tag is no text; Python reads no number of any length.
+_LEFT_ALONE = re.compile("<|&#[xX]?[0-9A-Fa-f]{9}")
 
 
 class _Places(HTMLParser):
@@ -55,6 +57,10 @@ class _Places(HTMLParser):
     def handle_pi(self, data: str) -> None:  # noqa: ARG002
         self._add(False)
 
+    def parse_marked_section(self, i: int, report: bool = True) -> int:
+        """Take `<![...>` for a comment, as browsers do; Python's parser gives up at some of them."""
+        return self.parse_bogus_comment(i, report)
+
     def unknown_decl(self, data: str) -> None:  # noqa: ARG002
         self._add(False)
 
@@ -76,9 +82,8 @@ def split_html(document: str, split: Callable[[str], SplitText]) -> SplitText:
     """The sentences of the document's text nodes, split by `split`; tags and comments stay as they are in the gaps."""
     parts: list[SplitText] = []
     for text, piece in text_nodes(document):
-        # Python's parser and a browser may disagree about broken markup. What could open a tag is no text.
-        found = split(html.unescape(piece)) if text and "<" not in piece else SplitText((), (piece,))
-        parts.append(found.escaped() if found.sentences else SplitText((), (piece,)))
+        found = split(html.unescape(piece)) if text and not _LEFT_ALONE.search(piece) else None
+        parts.append(found.escaped() if found is not None and found.sentences else SplitText((), (piece,)))
     return joined(parts)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from trdec.errors import OutOfMemoryError, TrdecError
 from trdec.freed_memory import keep_freed_memory
-from trdec.serve.lines import Answer, Failure, LineResult, LineSettings, ModelDescription, WaitingLine
+from trdec.serve.lines import Answer, LineFailure, LineResult, LineSettings, ModelDescription, WaitingLine
 
 if TYPE_CHECKING:
     from trdec.translation.translator import Translator
@@ -31,7 +31,7 @@ def run_model(
         try:
             translator = _load(paths, precision, threads, allow)
         except TrdecError as error:
-            connection.send(Failure(str(error), "server"))
+            connection.send(LineFailure(str(error), "server"))
             return
         connection.send(_description(translator))
         while True:
@@ -100,8 +100,8 @@ def _translate(translator: Translator, settings: LineSettings, lines: Sequence[W
     ]
 
 
-def _failure(error: Exception, settings: LineSettings) -> Failure:
+def _failure(error: Exception, settings: LineSettings) -> LineFailure:
     if not isinstance(error, TrdecError) or isinstance(error, OutOfMemoryError):
-        return Failure(f"internal error ({type(error).__name__})", "server")
+        return LineFailure(f"internal error ({type(error).__name__})", "server")
     demanded = [*settings.demands, *(["words"] if settings.words is not None else [])]
-    return Failure(str(error).replace("line 1: ", ""), "request", demanded[0] if len(demanded) == 1 else None)
+    return LineFailure(str(error).replace("line 1: ", ""), "request", demanded[0] if len(demanded) == 1 else None)

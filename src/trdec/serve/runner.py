@@ -14,7 +14,7 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from trdec.serve.lines import Failure, LineResult, ModelDescription
+from trdec.serve.lines import LineFailure, LineResult, ModelDescription
 from trdec.serve.model_process import run_model
 from trdec.serve.waiting import Job, WaitingJobs
 
@@ -23,8 +23,11 @@ _log = logging.getLogger(__name__)
 LOOK = 0.2
 """Seconds between looks at whether an idle process still lives."""
 
-ATTEMPTS = 2
+MOST_DEATHS = 2
 """How many processes may die with a request before it is given up, and at the start before the server is."""
+
+LINGER = 0.05
+"""How long a batch waits for more, as a share of the seconds of the one before: those just answered often ask again."""
 
 LONGEST_PAUSE = 30.0
 """Seconds before a process that keeps dying is started once more."""
@@ -71,20 +74,22 @@ class ModelRunner:
         settings: ProcessSettings,
         queue: int,
         observer: BatchObserver,
-        loaded: Callable[[ModelDescription | Failure], None],
+        loaded: Callable[[ModelDescription | LineFailure], None],
     ) -> None:
         """`loaded` is called once, from another thread: with what the model is, or why it cannot be served."""
         self.name = name
         self._settings = settings
         self._queue = queue
         self._observer = observer
-        self._loaded: Callable[[ModelDescription | Failure], None] | None = loaded
+        self._loaded: Callable[[ModelDescription | LineFailure], None] | None = loaded
         self._waiting = WaitingJobs()
         self._changed = threading.Condition()
         self._process: SpawnProcess | None = None
         self._ready = False
         self._stopping = False
         self._seconds_per_line = 0.05
+        self._lingering = 0.0
+        """Until when a batch that is not full waits for more."""
         self._thread = threading.Thread(target=self._run, name=f"model {name}", daemon=True)
 
     def start(self) -> None:
@@ -155,7 +160,7 @@ class ModelRunner:
                     extra={"model": self.name, "lines": len(batch), "reason": type(error).__name__},
                 )
                 self._observer.restarted(self.name)
-                self._report(Failure("its process died while it was loaded", "server"), deaths >= ATTEMPTS)
+                self._report(LineFailure("its process died while it was loaded", "server"), deaths >= MOST_DEATHS)
                 self._pause(0 if deaths == 1 else min(LONGEST_PAUSE, 0.25 * 2**deaths))
             finally:
                 self._end_process(connection)
@@ -178,7 +183,7 @@ class ModelRunner:
     def _load(self, connection: Connection) -> None:
         """Wait until the model is loaded."""
         found = self._receive(connection, None)
-        if isinstance(found, Failure):
+        if isinstance(found, LineFailure):
             _log.error("model cannot be loaded", extra={"model": self.name})
             self._report(found, True)
             raise _Died
@@ -186,18 +191,20 @@ class ModelRunner:
         self._ready = True
         self._report(found, True)
 
-    def _report(self, found: ModelDescription | Failure, final: bool) -> None:
+    def _report(self, found: ModelDescription | LineFailure, final: bool) -> None:
         """Tell once how loading went."""
         if final and self._loaded is not None:
             self._loaded(found)
             self._loaded = None
 
     def _next_batch(self) -> list[tuple[Job, int]]:
-        """What waits, as soon as anything does; nothing once the server stops."""
+        """What waits, as soon as anything does, or shortly after the batch before; nothing once the server stops."""
         with self._changed:
             while not self._waiting and not self._stopping:
                 if not self._changed.wait(LOOK) and not (self._process and self._process.is_alive()):
                     raise _Died
+            while not self._waiting.full and not self._stopping and (left := self._lingering - time.monotonic()) > 0:
+                self._changed.wait(left)
             return self._waiting.take() if self._waiting else []
 
     def _exchange(self, connection: Connection, batch: list[tuple[Job, int]]) -> None:
@@ -205,6 +212,7 @@ class ModelRunner:
         connection.send((batch[0][0].settings, [job.lines[number] for job, number in batch]))
         results: list[LineResult] = self._receive(connection, self._settings.seconds)
         seconds = time.monotonic() - began
+        self._lingering = began + (1 + LINGER) * seconds
         self._seconds_per_line += 0.2 * (seconds / len(batch) - self._seconds_per_line)
         with self._changed:
             for (job, number), result in zip(batch, results, strict=True):
@@ -228,7 +236,7 @@ class ModelRunner:
         with self._changed:
             for job in {id(job): job for job, _ in batch}.values():
                 job.attempts += 1
-                if job.attempts >= ATTEMPTS:
+                if job.attempts >= MOST_DEATHS:
                     job.lost = True
                     job.finish()
             self._waiting.put_back([(job, number) for job, number in batch if job.open])

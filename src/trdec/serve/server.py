@@ -43,6 +43,7 @@ def serve(settings: ServerSettings, host: str, port: int, listening: Callable[[i
         log_config=None,
         lifespan="on",
         server_header=False,
+        timeout_keep_alive=75,  # longer than proxies keep their connections, so that none is closed under a request
         timeout_graceful_shutdown=int(settings.limits.seconds) + 1,
         h11_max_incomplete_event_size=1 << 16,
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from trdec.errors import ModelError, TrdecError
 from trdec.serve.languages import Detected, LanguageDetector, language_name, matching_code
-from trdec.serve.lines import Answer, Failure, LineSettings, ModelDescription, WaitingLine
+from trdec.serve.lines import Answer, LineFailure, LineSettings, ModelDescription, WaitingLine
 from trdec.serve.metrics import ServerMetrics
 from trdec.serve.requests import Refusal
 from trdec.serve.runner import ModelRunner, ProcessSettings, QueueFull
@@ -40,6 +40,7 @@ class TranslationService:
         self.models: dict[str, LoadedModel] = {}
         self._detector = LanguageDetector([])
         self._runners: list[ModelRunner] = []
+        self._opening: asyncio.Task[None] | None = None
         self._draining = False
 
     async def start(self, failed: Callable[[TrdecError], None]) -> None:
@@ -47,14 +48,16 @@ class TranslationService:
         loop = asyncio.get_running_loop()
         found: dict[int, LoadedModel] = {}
 
-        def loaded(number: int, result: ModelDescription | Failure) -> None:
+        def loaded(number: int, result: ModelDescription | LineFailure) -> None:
             argument = self.settings.models[number]
             try:
-                if isinstance(result, Failure):
+                if isinstance(result, LineFailure):
                     raise ModelError(result.message)
                 found[number] = self._loaded(argument, result, self._runners[number])
                 if len(found) == len(self.settings.models):
-                    self._open([found[n] for n in sorted(found)])
+                    models = [found[n] for n in sorted(found)]
+                    _check_names(models)
+                    self._opening = loop.create_task(self._open(models))
             except TrdecError as error:
                 failed(error)
 
@@ -68,7 +71,7 @@ class TranslationService:
                 2 * limits.seconds,
             )
 
-            def report(result: ModelDescription | Failure, number: int = number) -> None:
+            def report(result: ModelDescription | LineFailure, number: int = number) -> None:
                 loop.call_soon_threadsafe(loaded, number, result)
 
             name = argument.name or argument.paths[0].name
@@ -82,14 +85,12 @@ class TranslationService:
         runner.name = argument.name or str(languages)
         return LoadedModel(runner.name, languages, description, runner)
 
-    def _open(self, models: Sequence[LoadedModel]) -> None:
-        """All models are loaded: name them and begin to answer."""
-        names = [model.name for model in models]
-        if len(set(names)) < len(names):
-            raise ModelError(f"two models have the same name: {', '.join(names)}. Name them as in: de-en=models/a")
-        self._detector = LanguageDetector([model.languages.source for model in models])
+    async def _open(self, models: Sequence[LoadedModel]) -> None:
+        """All models are loaded: begin to answer."""
+        sources = [model.languages.source for model in models]
+        self._detector = await asyncio.to_thread(LanguageDetector, sources)  # loading it takes a second
         self.models = {model.name: model for model in models}
-        _log.info("ready", extra={"models": names})
+        _log.info("ready", extra={"models": list(self.models)})
 
     async def stop(self) -> None:
         """End the processes of the models."""
@@ -204,12 +205,18 @@ class TranslationService:
         return [_answer(job.results[number]) for number in range(len(lines))]
 
 
+def _check_names(models: Sequence[LoadedModel]) -> None:
+    names = [model.name for model in models]
+    if len(set(names)) < len(names):
+        raise ModelError(f"two models have the same name: {', '.join(names)}. Name them as in: de-en=models/a")
+
+
 def _settle(future: asyncio.Future[Job], job: Job) -> None:
     if not future.done():
         future.set_result(job)
 
 
-def _answer(result: Answer | Failure) -> Answer:
+def _answer(result: Answer | LineFailure) -> Answer:
     if isinstance(result, Answer):
         return result
     raise Refusal(400 if result.blame == "request" else 500, result.message, result.field)

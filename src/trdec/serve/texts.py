@@ -48,10 +48,12 @@ async def translate_plainly(service: TranslationService, request: LibreRequest) 
     automatic = request.source.lower() == AUTO
     detected = [service.detect(text, request.target)[0] if automatic else None for text in texts]
     models = [service.between(each.language if each else request.source, request.target) for each in detected]
+
+    def split_all() -> list[SplitText]:
+        return [_split(text, model, request.format, limits) for text, model in zip(texts, models, strict=True)]
+
     # Odd markup takes up to a second, in which others should be answered.
-    split = await asyncio.to_thread(
-        lambda: [_split(text, model, request.format, limits) for text, model in zip(texts, models, strict=True)]
-    )
+    split = await asyncio.to_thread(split_all) if request.format == "html" else split_all()
     width = max(service.settings.beam_size, request.alternatives + 1)
     settings = LineSettings(width, width if request.alternatives else 1)
     answers = await _ask(service, settings, models, split)

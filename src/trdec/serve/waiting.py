@@ -53,6 +53,11 @@ class WaitingJobs:
         """The lines that wait."""
         return sum(len(job.waiting) for job in self._jobs)
 
+    @property
+    def full(self) -> bool:
+        """Whether enough waits for a whole batch of the widest beam that waits."""
+        return self.num_lines * max((job.settings.beam_size for job in self._jobs), default=0) >= ROWS_AT_ONCE
+
     def __bool__(self) -> bool:
         return bool(self._jobs)
 
