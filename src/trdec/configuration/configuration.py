@@ -35,6 +35,7 @@ FREE_KEYS = frozenset(
         "training.max_skipped",
         "training.device",
         "training.threads",
+        "training.rank_timeout",
         "training.plot",
         "training.tensorboard",
     }

@@ -265,7 +265,9 @@ class TrainingConfiguration(_Configuration):
         default=200, gt=0, description="Updates between two checkpoints; each validation also writes one."
     )
     log_every: int = Field(default=50, gt=0, description="Updates per line of the log.")
-    accumulate: int = Field(default=1, gt=0, description="Batches per update; their gradients are added.")
+    accumulate: int = Field(
+        default=1, gt=0, description="Batches per update; their gradients are added. Several processes share them."
+    )
     label_smoothing: float = Field(
         default=0.0,
         ge=0,
@@ -305,6 +307,12 @@ class TrainingConfiguration(_Configuration):
         gt=0,
         le=256,
         description="The number of CPU threads; results are the same to the bit only for the same number.",
+    )
+    rank_timeout: float = Field(
+        default=300.0,
+        gt=0,
+        le=86_400,
+        description="With several processes: end the training if one of them is not heard of for this many seconds.",
     )
     plot: bool = Field(default=True, description="Draw `loss.png` in the model directory.")
     tensorboard: bool = Field(
