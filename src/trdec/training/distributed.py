@@ -27,7 +27,7 @@ from trdec.errors import LostRankError, TrdecError
 FAILED = "failed"
 """The key of the store that holds why the first rank to fail failed."""
 
-PAUSE = 0.01
+BETWEEN_LOOKS = 0.01
 """Seconds between two looks at the store."""
 
 
@@ -199,7 +199,7 @@ class Group:
                 pulse, since = now, time.monotonic()
             elif time.monotonic() - since > self._limit:
                 raise RuntimeError("the first rank is not heard of")
-            time.sleep(PAUSE)
+            time.sleep(BETWEEN_LOOKS)
         return found
 
     @contextlib.contextmanager
@@ -222,7 +222,7 @@ class Group:
         while time.monotonic() < limit:
             if (reason := self._value(FAILED)) is not None:
                 return reason
-            time.sleep(PAUSE)
+            time.sleep(BETWEEN_LOOKS)
         silent = [rank for rank in others if self._value(f"pulse/{rank}") == before[rank]]
         names = ", ".join(self._value(f"name/{rank}") or f"rank {rank}" for rank in silent)
         return f"{names} {self._silence}" if names else ""

@@ -38,6 +38,7 @@ from trdec.training.loop import LESS_TO_TRAIN, LOG, Loop, Outcome, TrainingCorpu
 from trdec.training.memory import check_memory
 from trdec.training.metrics import Kinds, dev_bleu
 from trdec.training.observers import JsonLines, LossPlot, TensorBoard
+from trdec.training.transfer import start_from
 
 SILENT = Observers(())
 """The observer that shows nothing."""
@@ -76,8 +77,15 @@ def train(
         weights = sum(weight.numel() for weight in model.parameters())
         shared = f", {ranks.count} processes" if ranks.count > 1 else ""
         observer.note(f"{system_name(system)}: {weights:,} weights on {device.type}{shared}")
+        # Where there are checkpoints, the weights are theirs; other ranks get those of the first.
+        if training.start_from is not None and ranks.is_first and not Checkpoints(directory / "checkpoints").paths():
+            taken = start_from(training.start_from, model, codec, system.foreign_code)
+            observer.note(f"starting from {training.start_from}: {taken}")
+        weights_of_corpora = [corpus.weight for corpus in data.corpora]
+        weights_of_examples = preparation.of_each(weights_of_corpora) if set(weights_of_corpora) != {1.0} else None
+        change = _change(codec, configuration)
         corpus = TrainingCorpus(
-            Batcher(preparation.train, configuration.batches, seed, _change(codec, configuration)),
+            Batcher(preparation.train, configuration.batches, seed, change, weights_of_examples),
             Batcher(preparation.dev, configuration.batches, seed),
             Kinds(codec.table.kinds, device),
             preparation.fingerprint,
