@@ -20,7 +20,8 @@
     ├── ConfigError             a configuration that cannot be used, or differs from the one training started with
     ├── CheckpointError         a checkpoint or a file of weights that is damaged or another model's
     ├── TrainingError           training that cannot continue
-    │   └── TrainingInterrupted training stopped by a signal, which can be resumed
+    │   ├── TrainingInterrupted training stopped by a signal, which can be resumed
+    │   └── LostRankError       training on several processes of which one failed, died or does not answer
     ├── ModelError              a model directory that is missing, incomplete, damaged or from another version
     │   └── UntrustedCodeError  a model that names code from outside trdec, which its user did not allow
     ├── OutOfMemoryError        a task that needs more memory than there is
@@ -124,6 +125,10 @@ class TrainingInterrupted(TrainingError):
     def __init__(self, message: str, signal_number: int) -> None:
         super().__init__(message)
         self.signal_number = signal_number
+
+
+class LostRankError(TrainingError):
+    """Training on several processes of which one failed, died or does not answer."""
 
 
 class ModelError(TrdecError):

@@ -1,7 +1,8 @@
 """Files: lines that know their place, writing all or nothing, locks, checksums, and `~` in paths.
 
 A text is a file of lines, or part of each line of one: `pairs.tsv:2` is the second column of a table, `pairs.jsonl:de`
-the field `de` of JSON objects. Any of them may be compressed with gzip.
+the field `de` of JSON objects. Any of them may be compressed with gzip, or with Zstandard if
+the package `zstandard` is installed.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import errno
 import fcntl
 import gzip
 import hashlib
+import io
 import json
 import os
 import re
@@ -77,7 +79,7 @@ def read_lines(path: Path | str) -> Iterator[Line]:
             yield from (Line(line.place, take(line, part)) for line in lines)
 
 
-_PART = re.compile(r"(.+\.(?:tsv|jsonl)(?:\.gz)?):([^:/]+)")
+_PART = re.compile(r"(.+\.(?:tsv|jsonl)(?:\.gz|\.zst)?):([^:/]+)")
 
 
 def text_file(path: Path | str) -> tuple[Path, str | None]:
@@ -131,11 +133,12 @@ def _decoded(stream: Iterable[bytes], name: str) -> Iterator[Line]:
 
 _BLOCK = 1 << 20
 _GZIP = b"\x1f\x8b"
+_ZSTANDARD = b"(\xb5/\xfd"
 _FORMATS = {
     _GZIP: ("gzip", "gzip -d"),
     b"BZh": ("bzip2", "bzip2 -d"),
     b"\xfd7zXZ": ("xz", "xz -d"),
-    b"(\xb5/\xfd": ("Zstandard", "zstd -d"),
+    _ZSTANDARD: ("Zstandard", "zstd -d"),
     b"PK\x03\x04": ("zip", "unzip"),
 }
 
@@ -153,18 +156,77 @@ def _check_format(start: bytes, name: str) -> None:
 
 @contextlib.contextmanager
 def _reading(file: Path) -> Iterator[BinaryIO]:
-    """The bytes of a file, unpacked if it is compressed with gzip."""
+    """The bytes of a file, unpacked if it is compressed with gzip or Zstandard."""
     try:
         with file.open("rb") as packed:
-            if not packed.peek(2).startswith(_GZIP):
+            start = packed.peek(4)
+            if start.startswith(_ZSTANDARD):
+                with _unpacked_zstandard(packed, file) as stream:
+                    yield stream
+            elif start.startswith(_GZIP):
+                with gzip.open(packed) as unpacked:
+                    yield cast(BinaryIO, unpacked)
+            else:
                 yield packed
-                return
-            with gzip.open(packed) as stream:
-                yield cast(BinaryIO, stream)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise FileError(f"{file}: the gzip file is damaged or incomplete: {error}. Copy or make it again.") from error
     except OSError as error:
         raise unreadable(file, error) from error
+
+
+@contextlib.contextmanager
+def _unpacked_zstandard(packed: BinaryIO, file: Path) -> Iterator[BinaryIO]:
+    try:
+        import zstandard
+    except ImportError as error:
+        raise FileError(
+            f"{file}: this file is compressed with Zstandard, which needs the package zstandard. Install it with: "
+            "pip install 'trdec[zstd]', or unpack the file with: zstd -d"
+        ) from error
+    try:
+        yield cast(BinaryIO, io.BufferedReader(_Pieces(_zstandard_pieces(packed))))
+    except (zstandard.ZstdError, EOFError) as error:
+        raise FileError(
+            f"{file}: the Zstandard file is damaged or incomplete: {error}. Copy or make it again."
+        ) from error
+
+
+_ZSTANDARD_BLOCK = 1 << 12
+"""Bytes that are unpacked at a time: what they become is at most some 30,000 times as long."""
+
+
+def _zstandard_pieces(packed: BinaryIO) -> Iterator[bytes]:
+    """What the frames of a file hold; the package's own stream does not notice that the last one is incomplete."""
+    import zstandard
+
+    block = packed.read(_ZSTANDARD_BLOCK)
+    while block:
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        while not frame.eof:
+            if not block:
+                raise EOFError("it ends too early")
+            yield frame.decompress(block)
+            block = frame.unused_data or packed.read(_ZSTANDARD_BLOCK)
+
+
+class _Pieces(io.RawIOBase):
+    """Pieces of bytes as a stream."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            if (piece := next(self._pieces, None)) is None:
+                return 0
+            self._rest = memoryview(piece)
+        size = min(len(buffer), len(self._rest))
+        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
 
 
 def read_beginning(path: Path, size: int) -> bytes:

@@ -146,3 +146,33 @@ def test_batches_come_in_random_order(corpus: Prepared) -> None:
     longest = np.array([corpus.step_lengths[numbers[0]] for numbers in plan], dtype=float)
     neighbours = float(np.corrcoef(longest[:-1], longest[1:])[0, 1])
     assert abs(neighbours) < 0.2
+
+
+@given(lengths, configurations, seeds, st.data())
+def test_an_example_is_seen_as_often_as_its_weight_says(
+    sizes: list[tuple[int, int]], configuration: BatchConfiguration, seed: int, data: st.DataObject
+) -> None:
+    every = st.lists(st.sampled_from([0.3, 1.0, 2.0, 2.5]), min_size=len(sizes), max_size=len(sizes))
+    weights = np.array(data.draw(every))
+    batcher = Batcher(prepared_of(examples_of(sizes)), configuration, seed, weights=weights)
+    for epoch in range(2):
+        plan = batcher.plan(epoch)
+        counts = np.bincount(np.concatenate([np.zeros(0, dtype=np.int64), *plan]), minlength=len(sizes))
+        assert ((counts == np.floor(weights)) | (counts == np.ceil(weights))).all()
+        again = Batcher(prepared_of(examples_of(sizes)), configuration, seed, weights=weights).plan(epoch)
+        assert [batch.tolist() for batch in again] == [batch.tolist() for batch in plan]
+
+
+def test_the_broken_part_of_a_weight_is_drawn_in_each_epoch() -> None:
+    prepared, weights = prepared_of(examples_of([(3, 4)] * 400)), np.full(400, 0.25)
+    batcher = Batcher(prepared, BatchConfiguration(), seed=3, weights=weights)
+    seen = [set(np.concatenate(batcher.plan(epoch)).tolist()) for epoch in range(40)]
+    assert 60 < sum(map(len, seen)) / len(seen) < 140
+    assert len(set().union(*seen)) == 400
+
+
+def test_weights_of_one_change_nothing() -> None:
+    prepared = prepared_of(examples_of([(3, 4), (5, 6), (2, 9), (7, 1)]))
+    plain, weighted = (Batcher(prepared, BatchConfiguration(batch_size=12), 1, weights=w) for w in (None, np.ones(4)))
+    for epoch in range(3):
+        assert [batch.tolist() for batch in plain.plan(epoch)] == [batch.tolist() for batch in weighted.plan(epoch)]

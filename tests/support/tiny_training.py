@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from trdec.configuration.sections import TrainingConfiguration
+from trdec.training.distributed import ALONE, Ranks
 from trdec.training.loop import Loop, TrainingCorpus
 from trdec.training.metrics import Kinds
 
@@ -144,6 +145,7 @@ def make_loop(
     dev: Any = None,
     fingerprint: str = "tiny",
     bleu: Callable[[], float] | None = None,
+    ranks: Ranks = ALONE,
     **keys: Any,
 ) -> Loop[TinyBatch]:
     """A training of the tiny model as any process would begin it."""
@@ -155,7 +157,7 @@ def make_loop(
         fingerprint,
     )
     configuration = TrainingConfiguration.model_validate({**DEFAULTS, **keys})
-    return Loop(model or TinyModel(), corpus, configuration, directory, recorder or Recorder(), bleu=bleu)
+    return Loop(model or TinyModel(), corpus, configuration, directory, recorder or Recorder(), bleu=bleu, ranks=ranks)
 
 
 def remains(directory: Path) -> dict[str, bytes]:

@@ -11,56 +11,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from support.running import Run
-
-RECIPE = """\
-system: seq2seq
-output: elsewhere
-folder: nowhere
-data:
-  train: {source: train.vel, target: train.en, constituency: train.en.con}
-  dev: {source: dev.vel, target: dev.en, constituency: dev.en.con}
-  source_subwords: {size: 150}
-  target_subwords: {size: 150}
-batches: {batch_type: sentences, batch_size: 16}
-model: {embedding_size: 8, hidden_size: 8, dropout: {embeddings: 0.2}}
-training: {max_updates: 6, validate_every: 3, checkpoint_every: 1, log_every: 2, plot: false}
-"""
-
-EXPERIMENT = """\
-title: A *small* experiment
-output: OUTPUT
-recipe: recipe.yaml
-toy: {sentences: 100, seed: 1}
-systems: [seq2seq, trdec-binary]
-seeds: [1]
-test: {source: test.vel, target: test.en}
-decoding: {beam_size: 2}
-samples: 2
-published: {seq2seq: 10.9}
-"""
-
-
-def _write(folder: Path, output: Path) -> Path:
-    (folder / "recipe.yaml").write_text(RECIPE)
-    path = folder / "experiment.yaml"
-    path.write_text(EXPERIMENT.replace("OUTPUT", json.dumps(str(output))))
-    return path
-
-
-def _results(output: Path) -> dict[str, Any]:
-    """What must be the same however often an experiment was stopped: all but times and paths."""
-    report = json.loads((output / "report.json").read_text())
-    for run in report["runs"]:
-        del run["commands"]
-        del run["training"]["seconds"]
-        del run["translating"]["seconds"]
-    del report["command"]
-    return dict(report)
+from support.small_experiment import results_of, write_experiment
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +23,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of a finished experiment; its file stands beside it."""
     folder = tmp_path_factory.mktemp("experiment")
     out = folder / "my #1: [out] of 'two'"  # a name that neither YAML nor a shell may take apart
-    file = _write(folder, out)
+    file = write_experiment(folder, out)
     command = [sys.executable, "-m", "trdec.cli.main", "experiment", str(file), "--jobs", "2"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
@@ -161,12 +116,12 @@ def test_every_command_of_the_report_can_be_run_again(finished: Path, trdec: Run
 
 
 def test_run_again_nothing_is_done_twice(finished: Path, trdec: Run) -> None:
-    before = _results(finished)
+    before = results_of(finished)
     result = trdec("experiment", finished.parent / "experiment.yaml")
     assert result.returncode == 0
     assert "trdec-binary, seed 1: training was finished before" in result.stderr
     assert "trdec-binary, seed 1: translating was finished before" in result.stderr
-    assert _results(finished) == before
+    assert results_of(finished) == before
 
 
 def test_a_run_that_fails_does_not_stop_the_others_and_is_listed(finished: Path, trdec: Run) -> None:
@@ -183,7 +138,7 @@ def test_a_run_that_fails_does_not_stop_the_others_and_is_listed(finished: Path,
 
 
 def test_a_dry_run_shows_commands_and_a_time_and_writes_nothing(tmp_path: Path, trdec: Run) -> None:
-    file = _write(tmp_path, tmp_path / "out")
+    file = write_experiment(tmp_path, tmp_path / "out")
     result = trdec("experiment", file, "systems=[seq2seq]", "--dry-run")
     assert result.returncode == 0, result.stderr
     (command,) = [line.split() for line in result.stdout.splitlines() if line.startswith("trdec train")]
@@ -197,7 +152,7 @@ def test_a_dry_run_shows_commands_and_a_time_and_writes_nothing(tmp_path: Path, 
 def test_a_dry_run_bears_files_anywhere_and_one_subword_model_for_both_sides(
     finished: Path, tmp_path: Path, trdec: Run
 ) -> None:
-    file = _write(tmp_path, tmp_path / "out")
+    file = write_experiment(tmp_path, tmp_path / "out")
     toy, model = finished / "toy", finished / "runs" / "seq2seq-1" / "model" / "codec" / "target.spm.model"
     keys = {
         f"data.train.{side}": str(toy / f"train.{ending}") for side, ending in (("source", "vel"), ("target", "en"))
@@ -213,7 +168,7 @@ def test_a_dry_run_bears_files_anywhere_and_one_subword_model_for_both_sides(
 def test_another_toy_corpus_is_made_where_another_is_asked_for_and_old_runs_are_refused(
     tmp_path: Path, trdec: Run
 ) -> None:
-    file = _write(tmp_path, tmp_path / "out")
+    file = write_experiment(tmp_path, tmp_path / "out")
     few = ("systems=[seq2seq]", "changes={training.max_updates: 1}", "decoding.beam_size=1", "samples=0")
     result = trdec("experiment", file, "toy.sentences=60", *few)
     assert result.returncode == 0, result.stderr
@@ -224,7 +179,7 @@ def test_another_toy_corpus_is_made_where_another_is_asked_for_and_old_runs_are_
 
 
 def test_an_output_that_cannot_be_made_is_named(tmp_path: Path, trdec: Run) -> None:
-    file = _write(tmp_path, tmp_path / "a-file" / "out")
+    file = write_experiment(tmp_path, tmp_path / "a-file" / "out")
     (tmp_path / "a-file").write_text("in the way\n")
     result = trdec("experiment", file)
     assert result.returncode == 1
@@ -244,7 +199,7 @@ def _start(file: Path, output: Path) -> subprocess.Popen[str]:
 
 
 def test_interrupted_it_says_how_to_resume(tmp_path: Path) -> None:
-    file = _write(tmp_path, tmp_path / "out")
+    file = write_experiment(tmp_path, tmp_path / "out")
     process = _start(file, tmp_path / "out")
     assert process.stderr is not None
     for line in process.stderr:
@@ -259,7 +214,7 @@ def test_interrupted_it_says_how_to_resume(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_killed_again_and_again_it_ends_with_the_same_report(tmp_path: Path) -> None:
-    file = _write(tmp_path, tmp_path / "out")
+    file = write_experiment(tmp_path, tmp_path / "out")
     quiet = _start(file, tmp_path / "quiet")
     quiet.communicate(timeout=300)
     moments = random.Random(1)
@@ -271,4 +226,4 @@ def test_killed_again_and_again_it_ends_with_the_same_report(tmp_path: Path) -> 
     last = _start(file, tmp_path / "out")
     _, error = last.communicate(timeout=300)
     assert last.returncode == 0, error
-    assert _results(tmp_path / "out") == _results(tmp_path / "quiet")
+    assert results_of(tmp_path / "out") == results_of(tmp_path / "quiet")

@@ -242,7 +242,7 @@ def test_another_corpus_is_refused_before_anything_is_changed(run: Run, experime
         path.write_text(json.dumps({**json.loads(path.read_text()), "version": 1}))
     code, _, errors = run(model, *keys)
     assert code == 1
-    assert "expected version 2, found 1" in errors
+    assert "expected version 3, found 1" in errors
     assert "another output" in errors
     for path, content in before.items():
         path.write_bytes(content)

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from trdec.errors import FileError, TextFormatError, TrainingError
 from trdec.files import (
@@ -154,6 +155,8 @@ def test_a_missing_file_is_named_in_full_with_the_most_similar_name(
         next(read_lines("elsewhere/train.de"))
 
 
+ZSTANDARD = zstandard.ZstdCompressor()
+
 TABLE = "ein Hund\ta dog\neine Katze\ta cat\n"
 OBJECTS = """\
 {"id": 1, "translation": {"de": "ein Hund", "en": "a dog"}, "a.b": "x\\ny"}
@@ -161,7 +164,7 @@ OBJECTS = """\
 """
 
 
-@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("packed", ["", ".gz", ".zst"])
 @pytest.mark.parametrize(
     ("name", "content", "part", "expected"),
     [
@@ -173,10 +176,11 @@ OBJECTS = """\
     ],
 )
 def test_a_text_is_a_file_or_part_of_one_compressed_or_not(
-    name: str, content: str, part: str, expected: list[str], packed: bool, tmp_path: Path
+    name: str, content: str, part: str, expected: list[str], packed: str, tmp_path: Path
 ) -> None:
-    file = tmp_path / f"{name}{'.gz' if packed else ''}"
-    file.write_bytes(gzip.compress(content.encode()) if packed else content.encode())
+    file = tmp_path / f"{name}{packed}"
+    pack = {"": bytes, ".gz": gzip.compress, ".zst": ZSTANDARD.compress}[packed]
+    file.write_bytes(pack(content.encode()))
     path = Path(f"{file}{part}")
     assert [(line.place.line, line.text) for line in read_lines(path)] == list(enumerate(expected, start=1))
     assert count_lines(path) == 2
@@ -194,6 +198,7 @@ def test_a_text_is_a_file_or_part_of_one_compressed_or_not(
         ("a.jsonl:de", '{"de": "x"}\n\n', "a.jsonl:de, line 2: expected a JSON object"),
         ("a.jsonl:de", '["x"]\n', "a.jsonl:de, line 1: expected the field 'de', found no object"),
         ("a.jsonl:de", '{"de": "\\ud800"}\n', "a.jsonl:de, line 1: the field 'de' has half of a surrogate pair"),
+        ("a.zst", ZSTANDARD.compress(b"a cat" * 50)[:-5], "a.zst: the Zstandard file is damaged or incomplete"),
         ("a.gz", gzip.compress(b"a cat" * 50, mtime=0)[:-9], "a.gz: the gzip file is damaged or incomplete"),
         ("a.txt", "a cat\n".encode("utf-16"), "a.txt: expected UTF-8, found UTF-16"),
         ("a.txt", lzma.compress(b"a cat\n"), "a.txt: expected text, found a file compressed with xz"),
@@ -210,3 +215,17 @@ def test_what_is_wrong_with_a_text_is_said_with_file_and_line(
 def test_a_file_whose_name_has_a_colon_is_that_file(tmp_path: Path) -> None:
     (tmp_path / "a.tsv:1").write_text("x\ty\n")
     assert [line.text for line in read_lines(tmp_path / "a.tsv:1")] == ["x\ty"]
+
+
+def test_frames_of_a_zstandard_file_are_one_text(tmp_path: Path) -> None:
+    (tmp_path / "a.zst").write_bytes(ZSTANDARD.compress(b"a\nb") + ZSTANDARD.compress(b"c\n" * 100_000))
+    assert [line.text for line in read_lines(tmp_path / "a.zst")] == ["a", "bc", *["c"] * 99_999]
+
+
+def test_without_its_package_a_zstandard_file_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.zst").write_bytes(ZSTANDARD.compress(b"a\n"))
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(FileError, match=r"a\.zst: .*trdec\[zstd\].*zstd -d"):
+        list(read_lines(tmp_path / "a.zst"))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from trdec.experiment.configuration import ExperimentConfiguration
     from trdec.experiment.plan import Plan
-    from trdec.experiment.run import Failure
+    from trdec.experiment.run import Failure, Machines
 
 
 def experiment_command(
@@ -35,6 +35,14 @@ def experiment_command(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be done and how long it would take; change nothing.")
     ] = False,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            "--dask",
+            metavar="SCHEDULER",
+            help="Run on the workers of this Dask scheduler, such as tcp://host:8786, and not here.",
+        ),
+    ] = None,
     report_only: Annotated[
         bool, typer.Option("--report", help="Report on the runs that are finished so far; run nothing.")
     ] = False,
@@ -57,9 +65,9 @@ def experiment_command(
     plan.check_files()
     plan.directory.mkdir(parents=True, exist_ok=True)
     chosen.save(plan.directory / EXPERIMENT_FILE)
-    with ExperimentDisplay(plan, standard_error()) as display:
+    with _machines(dask, chosen.memory) as machines, ExperimentDisplay(plan, standard_error()) as display:
         try:
-            failures = execute(plan, jobs, display)
+            failures = execute(plan, jobs if dask is None else len(plan.runs), display, machines)
         except KeyboardInterrupt:
             say("trdec: interrupted; trainings wrote checkpoints. Run the same command again to resume.")
             raise typer.Exit(130) from None
@@ -69,6 +77,15 @@ def experiment_command(
         _report(plan, {failure.run.name: failure.reason for failure in failures})
     if failures:
         raise typer.Exit(1)
+
+
+def _machines(scheduler: str | None, memory: float) -> AbstractContextManager[Machines | None]:
+    """Where stages run: the cluster of a scheduler, or here."""
+    if scheduler is None:
+        return nullcontext()
+    from trdec.experiment.cluster import cluster_of
+
+    return cluster_of(scheduler, memory)
 
 
 def _report(plan: Plan, failures: dict[str, str]) -> None:

@@ -37,6 +37,7 @@ FREE_KEYS = frozenset(
         "training.max_skipped",
         "training.device",
         "training.threads",
+        "training.rank_timeout",
         "training.plot",
         "training.tensorboard",
     }
@@ -134,10 +135,12 @@ def load_saved_configuration(directory: Path) -> Configuration:
 
 
 def _training_pairs(content: dict[str, Any]) -> int | None:
-    """How many lines the training corpus has; None if it cannot be read, which is reported where it is needed."""
+    """How many pairs an epoch has; None if a corpus cannot be read, which is reported where it is needed."""
     try:
-        return count_lines(Path(content.get("folder", "")).expanduser() / content["data"]["train"]["source"])
-    except (KeyError, TypeError, ValueError, RuntimeError, TrdecError):
+        folder, train = Path(content.get("folder", "")).expanduser(), content["data"]["train"]
+        corpora = train if isinstance(train, list) else [train]
+        return round(sum(count_lines(folder / each["source"]) * float(each.get("weight", 1)) for each in corpora))
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError, RuntimeError, TrdecError):
         return None
 
 
@@ -177,9 +180,9 @@ def check_unchanged(before: Configuration, now: Configuration, path: Path) -> No
     if now.training.schedule.kind == "cosine" and now.training.schedule.decay_updates is None:
         free.discard("training.max_updates")  # the whole curve depends on it
     free.update(key for values in (old, new) for key, value in values.items() if isinstance(value, Path))
-    changed = [key for key in new if old[key] != new[key] and key not in free]
+    changed = [key for key in new if old.get(key) != new[key] and key not in free]
     if changed:
-        lines = [f"  {key}: {old[key]!r} there, {new[key]!r} now" for key in changed]
+        lines = [f"  {key}: {old.get(key)!r} there, {new[key]!r} now" for key in changed]
         raise ConfigError(
             f"{path}: the training in this directory has another configuration:\n"
             + "\n".join(lines)
@@ -195,6 +198,10 @@ def flatten(model: BaseModel, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield f"{prefix}{name}", system_name(value)
         elif isinstance(value, BaseModel):
             yield from flatten(value, f"{prefix}{name}.")
+        elif isinstance(value, tuple) and all(isinstance(item, BaseModel) for item in value):
+            yield f"{prefix}{name}", len(value)
+            for place, item in enumerate(value):
+                yield from flatten(item, f"{prefix}{name}.{place}.")
         else:
             yield f"{prefix}{name}", value
 
@@ -207,4 +214,6 @@ def _below(model: AnyModel, folder: Path) -> AnyModel:
             changed[name] = folder / value
         elif isinstance(value, BaseModel):
             changed[name] = _below(value, folder)
+        elif isinstance(value, tuple):
+            changed[name] = tuple(_below(item, folder) if isinstance(item, BaseModel) else item for item in value)
     return model.model_copy(update=changed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -24,8 +24,8 @@ class CorpusConfiguration(_Configuration):
     """The files of one corpus, aligned line by line."""
 
     source: Path = Field(
-        description="Source sentences, one per line, perhaps in a gzip file; or a column of a table or a field of JSON "
-        "lines: `pairs.tsv:1`, `pairs.jsonl:de`."
+        description="Source sentences, one per line, perhaps compressed with gzip or Zstandard; or a column of a table "
+        "or a field of JSON lines: `pairs.tsv:1`, `pairs.jsonl:de`."
     )
     target: Path = Field(description="Their translations, one per line.")
     constituency: Path | None = Field(
@@ -37,6 +37,18 @@ class CorpusConfiguration(_Configuration):
     )
     supertags: Path | None = Field(
         default=None, description="A CCG supertag for each word of the translations, for systems that learn them."
+    )
+
+
+class TrainingCorpusConfiguration(CorpusConfiguration):
+    """The files of a corpus to train on, and how often it is seen."""
+
+    weight: float = Field(
+        default=1.0,
+        gt=0,
+        le=1000,
+        description="How often each pair is seen in an epoch: 2 is twice, 0.3 is three pairs in ten, drawn anew in "
+        "each epoch.",
     )
 
 
@@ -101,7 +113,12 @@ class BatchConfiguration(_Configuration):
 class DataConfiguration(_Configuration):
     """The corpora, and how text becomes numbers."""
 
-    train: CorpusConfiguration = Field(description="The corpus to train on.")
+    train: TrainingCorpusConfiguration = Field(description="The corpus to train on, or a list of several.")
+    further: tuple[TrainingCorpusConfiguration, ...] = Field(
+        default=(),
+        description="More corpora to train on, such as back-translations. A list as `data.train` stands for its first "
+        "corpus there and the others here.",
+    )
     dev: CorpusConfiguration = Field(description="The corpus to validate on.")
     tokeniser: TokeniserName | None = Field(
         default=None,
@@ -135,6 +152,24 @@ class DataConfiguration(_Configuration):
         description="Leave out rules (or marks, such as supertags) that occur less often in training, "
         "and the trees that need them.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _first_and_further(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        if type(data.get("train")) is CorpusConfiguration:  # one without a weight, in a program
+            return {**data, "train": dict(data["train"])}
+        if not isinstance(data.get("train"), list | tuple):
+            return data
+        if not data["train"] or data.get("further"):
+            raise ValueError("train: expected a list of at least one corpus, and then no `further`.")
+        return {**data, "train": data["train"][0], "further": data["train"][1:]}
+
+    @property
+    def corpora(self) -> tuple[TrainingCorpusConfiguration, ...]:
+        """Every corpus to train on."""
+        return (self.train, *self.further)
 
     @property
     def source_tokeniser(self) -> TokeniserName:
@@ -300,7 +335,14 @@ class TrainingConfiguration(_Configuration):
         default=200, gt=0, description="Updates between two checkpoints; each validation also writes one."
     )
     log_every: int = Field(default=50, gt=0, description="Updates per line of the log.")
-    accumulate: int = Field(default=1, gt=0, description="Batches per update; their gradients are added.")
+    accumulate: int = Field(
+        default=1, gt=0, description="Batches per update; their gradients are added. Several processes share them."
+    )
+    start_from: Path | None = Field(
+        default=None,
+        description="A trained model to start from: its weights are taken where names and sizes fit, and of embeddings "
+        "and softmax the rows of the pieces and actions that both vocabularies have.",
+    )
     label_smoothing: float = Field(
         default=0.1,
         ge=0,
@@ -340,6 +382,12 @@ class TrainingConfiguration(_Configuration):
         gt=0,
         le=256,
         description="The number of CPU threads; results are the same to the bit only for the same number.",
+    )
+    rank_timeout: float = Field(
+        default=300.0,
+        gt=0,
+        le=86_400,
+        description="With several processes: end the training if one of them is not heard of for this many seconds.",
     )
     plot: bool = Field(default=True, description="Draw `loss.png` in the model directory.")
     tensorboard: bool = Field(

@@ -89,20 +89,30 @@ class Batcher:
     """The batches of a prepared corpus: different in each epoch, but the same on every machine for a seed."""
 
     def __init__(
-        self, prepared: Prepared, configuration: BatchConfiguration, seed: int, change: Change | None = None
+        self,
+        prepared: Prepared,
+        configuration: BatchConfiguration,
+        seed: int,
+        change: Change | None = None,
+        weights: NDArray[np.float64] | None = None,
     ) -> None:
-        """Batches of the examples as they are, or as `change` makes them anew in each epoch."""
+        """Batches of the examples as they are, or as `change` makes them anew in each epoch.
+
+        An example of weight 2 is in two batches of an epoch, one of weight 0.3 in a batch of three epochs in ten.
+        """
         self._prepared = prepared
         self._configuration = configuration
         self._seed = seed
         self._change = change
+        self._weights = weights
 
     def plan(self, epoch: int) -> list[NDArray[np.int64]]:
-        """The example numbers of each batch: every example once, longest first in a batch, batches in random order."""
-        steps, source = self._prepared.step_lengths, self._prepared.source_lengths
+        """The example numbers of each batch, longest first; batches are in random order."""
+        drawn = self._drawn(epoch)
+        steps, source = self._prepared.step_lengths[drawn], self._prepared.source_lengths[drawn]
         costs = {"actions": steps + source, "sentences": np.ones_like(steps)}[self._configuration.batch_type]
         random = _Random(self._seed, epoch)
-        count = len(self._prepared)
+        count = len(drawn)
         order = _grid(
             steps * (1 + NOISE * random.uniform(count)),
             source * (1 + NOISE * random.uniform(count)),
@@ -110,7 +120,16 @@ class Batcher:
         )
         batches = _cut(order, costs[order], self._configuration.batch_size)
         shuffled = np.argsort(random.uniform(len(batches)), kind="stable")
-        return [_longest_first(batches[number], steps) for number in shuffled]
+        return [drawn[_longest_first(batches[number], steps)] for number in shuffled]
+
+    def _drawn(self, epoch: int) -> NDArray[np.int64]:
+        """The examples of an epoch: every one as often as its weight says, the broken part of it drawn."""
+        every = np.arange(len(self._prepared))
+        if self._weights is None:
+            return every
+        whole = np.floor(self._weights)
+        once_more = _Random(self._seed, epoch, len(every)).uniform(len(every)) < self._weights - whole
+        return np.repeat(every, (whole + once_more).astype(np.int64))
 
     def batch(self, numbers: Sequence[int] | NDArray[np.int64], epoch: int) -> Batch:
         """The tensors of these examples as they are in this epoch."""

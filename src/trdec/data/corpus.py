@@ -180,6 +180,8 @@ class Reader:
     source_side: Side
     target_side: Side
     filters: FilterConfiguration
+    first: int = 0
+    """The number of its first sentence among those of all corpora."""
 
     def words(self, pair: RawPair) -> Words | LeftOut:
         """The words of the pair, if it passes the filters."""

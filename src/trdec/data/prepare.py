@@ -16,15 +16,16 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trdec.configuration.sections import DataConfiguration, FilterConfiguration, SubwordConfiguration
+from trdec.configuration.sections import DataConfiguration, SubwordConfiguration
 from trdec.data.codec import Codec
 from trdec.data.corpus import NO_FILTERS, Corpus, RawPair, Reader
 from trdec.data.inspection import check_is_text, inspect
@@ -85,6 +86,8 @@ class Preparation:
     report: Report
     fingerprint: str
     """Different for any other inputs or codec; checkpoints keep it."""
+    first_sentences: tuple[int, ...] = (0,)
+    """The number of the first sentence of each training corpus."""
 
     @classmethod
     def open(cls, directory: Path | str, allow: Collection[str] = ()) -> Preparation:
@@ -109,7 +112,13 @@ class Preparation:
                 raise StoredDataError(f"{data}: its examples are not those that were prepared. {PREPARE_AGAIN}")
             parts.append(corpora)
         fingerprint = checksum_of_text(json.dumps(parts, sort_keys=True))
-        return cls(prepared["train"], prepared["dev"], codec, report, fingerprint)
+        first = tuple(found.get("first_sentences", (0,)))
+        return cls(prepared["train"], prepared["dev"], codec, report, fingerprint, first)
+
+    def of_each(self, values: Sequence[float]) -> NDArray[np.float64]:
+        """For each training example, the value of its corpus, of which each has one."""
+        places = np.searchsorted(self.first_sentences, self.train.sentences, side="right") - 1
+        return np.asarray(values, dtype=np.float64)[places]
 
 
 def prepare(
@@ -124,9 +133,11 @@ def prepare(
     The result is the same, byte for byte, for any number of workers. Data that a model in the directory was trained on
     are never replaced by others.
     """
-    train, dev = Corpus("train", configuration.train, system.trees), Corpus("dev", configuration.dev, system.trees)
-    _check_files(configuration, (train, dev))
-    inputs = _inputs(configuration, system, (train, dev))
+    names = ["train", *(f"further.{place}" for place in range(len(configuration.further)))]
+    train = [Corpus(name, files, system.trees) for name, files in zip(names, configuration.corpora, strict=True)]
+    dev = Corpus("dev", configuration.dev, system.trees)
+    _check_files(configuration, (*train, dev))
+    inputs = _inputs(configuration, system, (*train, dev))
     with write_errors(directory):
         directory.mkdir(parents=True, exist_ok=True)
     with locked(directory / ".data.lock"), write_errors(directory):
@@ -165,11 +176,13 @@ def _make(maker: _Maker, directory: Path, inputs: Mapping[str, Any]) -> None:
         replacing_folder(directory / "data") as data,
     ):
         maker.make(codec, data)
-        content = {
+        content: dict[str, Any] = {
             "inputs": inputs,
             "codec": _checksums(codec),
             "corpora": {name: checksum(data / name / CORPUS_DESCRIPTION) for name in SPLITS},
         }
+        if len(maker.first_sentences) > 1:
+            content["first_sentences"] = maker.first_sentences
         if _in_use(directory) and not _has_inputs(directory):
             _check_codec(directory, content["codec"])
         if _checksums(directory / "codec") != content["codec"]:
@@ -279,7 +292,7 @@ class _Maker:
         self,
         configuration: DataConfiguration,
         system: System,
-        train: Corpus,
+        train: Sequence[Corpus],
         dev: Corpus,
         workers: int,
         progress: Progress,
@@ -290,44 +303,48 @@ class _Maker:
         self._dev = dev
         self._workers = workers
         self._progress = progress
+        self._repeated: dict[str, NDArray[np.bool_]] = {}
+        lengths = [count_lines(corpus.source) for corpus in train]
+        self.first_sentences = [sum(lengths[:place]) for place in range(len(lengths))]
 
     def make(self, codec_folder: Path, directory: Path) -> None:
         """Write the codec into one empty folder and all else into another."""
         configuration = self._configuration
-        source = self._side("source", self._train.source, configuration.source_subwords)
-        target = self._side("target", self._train.target, configuration.target_subwords)
-        repeated = self._train.repeated()
-        train_reader = self._reader(self._train, source, target, configuration.filters)
-        codec = self._codec(train_reader, repeated)
+        source = self._side("source", [corpus.source for corpus in self._train], configuration.source_subwords)
+        target = self._side("target", [corpus.target for corpus in self._train], configuration.target_subwords)
+        readers = [
+            Reader(corpus, self._system, source, target, configuration.filters, first)
+            for corpus, first in zip(self._train, self.first_sentences, strict=True)
+        ]
+        codec = self._codec(readers)
         codec.save(codec_folder)
-        train = self._encode(train_reader, codec, repeated, directory / "train")
+        train = self._encode(readers, codec, directory / "train")
         if train.examples == 0:
             raise NoExamplesError(
                 "expected training examples, found none: " + "; ".join(line.strip() for line in train.lines())
             )
-        dev_reader = self._reader(self._dev, source, target, NO_FILTERS)
-        dev = self._encode(dev_reader, codec, self._dev.repeated(), directory / "dev")
+        dev = self._encode([Reader(self._dev, self._system, source, target, NO_FILTERS)], codec, directory / "dev")
         if dev.examples == 0:
             raise NoExamplesError(
                 "expected dev examples, found none: " + "; ".join(line.strip() for line in dev.lines())
             )
-        inspection = inspect(configuration, train_reader, codec, train)
+        inspection = inspect(configuration, readers[0], codec, train)
         for warning in inspection.warnings:
             log.warning("WARNING: %s", warning)
         report = Report(train, dev, codec.source_size, dict(Counter(codec.table.kinds)), inspection)
         write_description(directory / REPORT, REPORT_FORMAT, PREPARATION_VERSION, report.to_json())
 
-    def _side(self, name: str, text: Path, subwords: SubwordConfiguration) -> Side:
+    def _side(self, name: str, texts: Sequence[Path], subwords: SubwordConfiguration) -> Side:
         tokeniser = _tokeniser(self._configuration, name)
         if subwords.model is not None:
             given = Subwords.load(subwords.model)
             return Side(given.for_spaced_words() if tokeniser.marks_spaces else given, tokeniser)
-        total = count_lines(text)
+        total = sum(map(count_lines, texts))
         every = -(-total // SUBWORD_SENTENCES) or 1
         learning = f"learning {name} subwords"
 
         def sentences() -> Iterator[list[str]]:
-            for number, line in enumerate(read_lines(text)):
+            for number, line in enumerate(chain.from_iterable(map(read_lines, texts))):
                 if number % every == 0:
                     self._progress(f"reading {name} sentences", number + 1, total)
                     if words := tokeniser.split(line.text):
@@ -342,40 +359,40 @@ class _Maker:
                 lines = (" ".join(words) for words in sentences())
                 learnt = Subwords.train(lines, subwords.kind, subwords.size)
         except SubwordError as error:
-            raise SubwordError(f"{text}: {error} (data.{name}_subwords.size)") from error
+            raise SubwordError(f"{', '.join(map(str, texts))}: {error} (data.{name}_subwords.size)") from error
         self._progress(learning, 1, 1)
         return Side(learnt, tokeniser)
 
-    def _reader(self, corpus: Corpus, source: Side, target: Side, filters: FilterConfiguration) -> Reader:
-        return Reader(corpus, self._system, source, target, filters)
-
-    def _codec(self, reader: Reader, repeated: NDArray[np.bool_]) -> Codec:
+    def _codec(self, readers: Sequence[Reader]) -> Codec:
         # Trees are built here and again when they are encoded. Keeping them on disk in between was measured on Multi30k
         # (29,000 pairs, one process): it saves 5 of 30 seconds for constituency trees and loses 3 for binary ones,
         # because reading a tree back takes half as long as parsing it, or longer than building it.
         family = self._system.target_class
         counts: Counter[Any] = Counter()
-        for counted in self._over("counting rules", CountUnits(reader, family), self._train, repeated):
-            counts.update(counted)
+        for reader in readers:
+            for counted in self._over("counting rules", CountUnits(reader, family), reader.corpus):
+                counts.update(counted)
+        reader = readers[0]
         vocabulary = reader.target_side.subwords.pieces
         target = family.from_counts(counts, vocabulary, self._configuration.min_rule_count)
         return Codec(self._system, reader.source_side, reader.target_side, target)
 
-    def _encode(self, reader: Reader, codec: Codec, repeated: NDArray[np.bool_], directory: Path) -> SplitReport:
+    def _encode(self, readers: Sequence[Reader], codec: Codec, directory: Path) -> SplitReport:
         report = SplitReport()
-        task = f"encoding {reader.corpus.name}"
         with PreparedWriter(directory) as writer:
-            for examples, counted in self._over(task, Encode(reader, codec), reader.corpus, repeated):
-                writer.append(examples)
-                report.add(counted)
+            for reader in readers:
+                task = f"encoding {reader.corpus.name}"
+                for examples, counted in self._over(task, Encode(reader, codec), reader.corpus):
+                    writer.append(examples)
+                    report.add(counted)
         return report
 
-    def _over(
-        self, task: str, work: Callable[[list[RawPair]], WorkerResult], corpus: Corpus, repeated: NDArray[np.bool_]
-    ) -> Iterator[WorkerResult]:
+    def _over(self, task: str, work: Callable[[list[RawPair]], WorkerResult], corpus: Corpus) -> Iterator[WorkerResult]:
         """What the work gives for each shard of a corpus."""
         total = count_lines(corpus.source)
-        results = ordered_map(work, shards(corpus.pairs(repeated)), self._workers)
+        if corpus.name not in self._repeated:
+            self._repeated[corpus.name] = corpus.repeated()
+        results = ordered_map(work, shards(corpus.pairs(self._repeated[corpus.name])), self._workers)
         for number, result in enumerate(results, start=1):
             yield result
             self._progress(task, min(number * SHARD, total), total)

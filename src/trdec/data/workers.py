@@ -153,4 +153,4 @@ class Encode:
                 report.source_pieces += len(source)
                 report.unknown_source_pieces += int(np.count_nonzero(source == 0))
                 report.unknown_target_pieces += int(np.count_nonzero(steps[:, 0] == self.codec.unknown_action))
-            yield Example(source, steps, pair.number, treebank)
+            yield Example(source, steps, self.reader.first + pair.number, treebank)

@@ -162,6 +162,9 @@ class ExperimentConfiguration(_Configuration):
         default=None, description="What is scored in the end; without it, the recipe's dev."
     )
     decoding: DecodingConfiguration = Field(default=DecodingConfiguration(), description="How systems translate.")
+    memory: float = Field(
+        default=2.0, gt=0, description="On a cluster: GB of memory that a stage takes, as workers offer them."
+    )
     samples: int = Field(default=3, ge=0, description="Translations shown with their trees; 0 keeps all text out.")
     published: dict[str, float] = Field(default={}, description="Scores to show beside ours, by system.")
     scales: dict[str, ScaleConfiguration] = Field(default={}, description="Other sizes, by name.")
@@ -301,6 +304,7 @@ changes: {batches.batch_type: sentences, batches.batch_size: 32}
 ```
 
 * **Side by side.** `--jobs N` runs N trainings at a time, one thread each (2 by default, 1 on a single core).
+* **On many machines.** `--dask SCHEDULER` runs stages on the workers of a Dask cluster: see [scaling](scaling.md).
 * **Changes.** `changes.training.max_updates=20` changes that key of the recipe and leaves the others as they are,
   whether the file has it with dots or within `training: {...}`.
 * **Scales.** `--scale NAME` takes the changes that the file lists under `scales`, and writes to `OUTPUT-NAME`, so that

@@ -17,6 +17,7 @@ from typing import Any, Literal
 from trdec.configuration import Configuration, load_configuration
 from trdec.configuration.document import override_of
 from trdec.configuration.sections import CorpusConfiguration
+from trdec.data.manifest import WEIGHTS
 from trdec.errors import FileError, TrainingError
 from trdec.experiment.configuration import DecodingConfiguration, ExperimentConfiguration, RowConfiguration
 from trdec.extensions import extension_file
@@ -119,8 +120,12 @@ class Plan:
         """The files that the result of a run's stage depends on."""
         data = run.training.located_data
         kinds = set(run.tree_kinds) & set(ANNOTATIONS)
-        corpora = [getattr(corpus, name) for corpus in (data.train, data.dev) for name in ("source", "target", *kinds)]
+        named = (*data.corpora, data.dev)
+        corpora = [getattr(corpus, name) for corpus in named for name in ("source", "target", *kinds)]
         models = [data.source_subwords.model, data.target_subwords.model]
+        parent = run.training.training.start_from
+        if parent is not None and parent.is_dir():
+            models.append(parent / WEIGHTS)
         own = [extension_file(name) for name in run.training.system.extensions]
         text = () if stage == "train" else self.text(stage)
         return tuple(dict.fromkeys(path for path in (*corpora, *models, *own, *text) if path is not None))
@@ -281,11 +286,13 @@ def _shortened(run: Run, folder: Path) -> list[str]:
     """Keys that replace a run's corpora by their first sentences, which are written to the folder."""
     data, keys = run.training.located_data, []
     for split, corpus in (("train", data.train), ("dev", data.dev)):
+        files = {}
         for name, lines in _beginnings(corpus):
             path = folder / f"{split}.{name}"
             _write_lines(path, lines)
-            keys.append(override_of(f"data.{split}.{name}", path))
-    return keys
+            files[name] = str(path)
+        keys.append(override_of(f"data.{split}", files))
+    return [*keys, "data.further=[]"]
 
 
 def _beginnings(corpus: CorpusConfiguration) -> Iterator[tuple[str, Iterable[str]]]:

@@ -102,7 +102,8 @@ def collect(plan: Plan) -> Results:
     if warning := tokenisation_warning(references, tokenise):
         _log.warning("WARNING: %s: %s", target, warning)
     options = ComparisonOptions(tokenise=tokenise, examples=plan.experiment.samples)
-    training_text = read_texts(plan.runs[0].training.located_data.train.target)
+    corpora = plan.runs[0].training.located_data.corpora
+    training_text = [line for corpus in corpora for line in read_texts(corpus.target)]
     counts = count_words(training_text, bleu_splitter(tokenise))
     comparison = compare(references, [result.output for result in results], options, training_counts=counts)
     return Results(plan, tuple(results), comparison, len(training_text), stage)

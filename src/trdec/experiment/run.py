@@ -53,12 +53,22 @@ class ExperimentObserver(Protocol):
         """The stage ended with an error."""
 
 
-def execute(plan: Plan, jobs: int, observer: ExperimentObserver) -> list[Failure]:
-    """Finish all runs, `jobs` at a time; stages finished before are skipped.
+class Machines(Protocol):
+    """Where the stages of an experiment run."""
+
+    def run(self, run: Run, stage: Stage) -> int:
+        """Run a stage to its end, with its output in its log, and return its exit status."""
+
+    def close(self) -> None:
+        """End all stages that are running; trainings write a checkpoint first."""
+
+
+def execute(plan: Plan, jobs: int, observer: ExperimentObserver, machines: Machines | None = None) -> list[Failure]:
+    """Finish all runs, `jobs` at a time, as processes here or at another place; stages finished before are skipped.
 
     A test text is translated once everything else is done: until then, dev is all that anyone can tune on.
     """
-    runner = _Runner(Records(plan), observer)
+    runner = _Runner(Records(plan), observer, machines or ThisMachine())
     failures: dict[str, Failure] = {}
     with ThreadPoolExecutor(jobs) as pool:
         try:
@@ -208,14 +218,65 @@ def versions() -> dict[str, str]:
     return system | {name: version(name) for name in PACKAGES}
 
 
+def log_of(run: Run, stage: Stage) -> Path:
+    """The file that a stage writes its output to."""
+    return run.directory / f"{stage}.log"
+
+
+def start_stage(lock: Path, log: Path, arguments: Sequence[str], folder: Path | None = None) -> subprocess.Popen[bytes]:
+    """Start a process that runs `trdec` with these arguments once it holds the lock, and ends if this one does.
+
+    It runs in the current directory, or in another folder.
+    """
+    with log.open("wb") as stream:
+        return subprocess.Popen(
+            [sys.executable, "-m", "trdec.cli.child", str(lock), *arguments],
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=stream,
+            stderr=stream,
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
+            start_new_session=True,  # Ctrl-C reaches only the experiment, which then ends its processes
+        )
+
+
+class ThisMachine:
+    """Runs stages as processes on this machine."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._processes: set[subprocess.Popen[bytes]] = set()
+        self._closed = False
+
+    def run(self, run: Run, stage: Stage) -> int:
+        """Run a stage to its end."""
+        with self._guard:
+            if self._closed:
+                return 0
+            process = start_stage(run.directory / ".lock", log_of(run, stage), run.commands[stage])
+            self._processes.add(process)
+        status = process.wait()
+        with self._guard:
+            self._processes.discard(process)
+        assert process.stdin is not None
+        process.stdin.close()
+        return status
+
+    def close(self) -> None:
+        """Terminate all processes."""
+        with self._guard:
+            self._closed = True
+            for process in self._processes:
+                process.terminate()
+
+
 class _Runner:
     """Runs stages, and can be closed while they run: trainings then write checkpoints before they end."""
 
-    def __init__(self, records: Records, observer: ExperimentObserver) -> None:
+    def __init__(self, records: Records, observer: ExperimentObserver, machines: Machines) -> None:
         self._records = records
         self._observer = observer
-        self._guard = threading.Lock()
-        self._processes: set[subprocess.Popen[bytes]] = set()
+        self._machines = machines
         self._closed = False
 
     def finish(self, run: Run, stages: Sequence[Stage]) -> Failure | None:
@@ -230,18 +291,17 @@ class _Runner:
                 self._observer.skipped(run, stage)
                 continue
             self._observer.started(run, stage)
-            began = time.monotonic()
-            status, log = self._run(run, stage)
-            if self._closed:
-                return None
-            reason = _reason(log, status) if status else None
-            if reason is None:
-                try:
-                    seconds = time.monotonic() - began
-                    record = _record(run, stage, seconds)
+            began, log = time.monotonic(), log_of(run, stage)
+            try:
+                status = self._machines.run(run, stage)
+                if self._closed:
+                    return None
+                reason = _reason(log, status) if status else None
+                if reason is None:
+                    record = _record(run, stage, time.monotonic() - began)
                     self._records.finish(run, stage, record)
-                except (TrdecError, OSError) as error:
-                    reason = str(error)
+            except (TrdecError, OSError) as error:
+                reason = str(error)
             if reason is not None:
                 failure = Failure(run, stage, reason, log)
                 self._observer.failed(failure)
@@ -249,36 +309,10 @@ class _Runner:
             self._observer.finished(run, stage, record)
         return None
 
-    def _run(self, run: Run, stage: Stage) -> tuple[int, Path]:
-        log = run.directory / f"{stage}.log"
-        command = [sys.executable, "-m", "trdec.cli.child", str(run.directory / ".lock"), *run.commands[stage]]
-        environment = os.environ | {"OMP_NUM_THREADS": "1"}
-        with log.open("wb") as stream:
-            with self._guard:
-                if self._closed:
-                    return 0, log
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.PIPE,
-                    stdout=stream,
-                    stderr=stream,
-                    env=environment,
-                    start_new_session=True,  # Ctrl-C reaches only the experiment, which then ends its processes
-                )
-                self._processes.add(process)
-            status = process.wait()
-        with self._guard:
-            self._processes.discard(process)
-        assert process.stdin is not None
-        process.stdin.close()
-        return status, log
-
     def close(self) -> None:
-        """Terminate all processes; trainings write a checkpoint first."""
-        with self._guard:
-            self._closed = True
-            for process in self._processes:
-                process.terminate()
+        """End what is running, and start nothing more."""
+        self._closed = True
+        self._machines.close()
 
 
 def _reason(log: Path, status: int) -> str:

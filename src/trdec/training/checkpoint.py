@@ -4,7 +4,6 @@
         state.json               counters, schedule, best scores, and the checksum of every file here
         weights.safetensors
         optimiser.safetensors
-        random.safetensors
 
 A checkpoint gets its name only when it is complete and on disk.
 """
@@ -24,7 +23,7 @@ from trdec.files import checksum_of_text, remove_folder, remove_leftovers, repla
 from trdec.model.weights import average, check_file, read_tensors, write_tensors
 
 CHECKPOINT_FORMAT = "trdec checkpoint"
-CHECKPOINT_VERSION = 2
+CHECKPOINT_VERSION = 3
 STATE = "state.json"
 PREFIX = "update-"
 UNUSABLE = ".unusable"
@@ -48,7 +47,7 @@ class Checkpoints:
 
     def write(self, update: int, checkpoint: Checkpoint) -> Path:
         """Write a checkpoint, then delete all but the last few."""
-        path = self.folder / f"{PREFIX}{update:08d}"
+        path = self._path(update)
         with write_errors(path), replacing_folder(path, durable=True) as temporary:
             files = {
                 f"{name}.safetensors": write_tensors(temporary / f"{name}.safetensors", tensors)
@@ -65,6 +64,13 @@ class Checkpoints:
         for old in self.paths()[self.keep :]:
             remove_folder(old)
         return path
+
+    def read(self, update: int) -> Checkpoint:
+        """The checkpoint of this update."""
+        return read_checkpoint(self._path(update))
+
+    def _path(self, update: int) -> Path:
+        return self.folder / f"{PREFIX}{update:08d}"
 
     def paths(self) -> list[Path]:
         """Everything with a checkpoint's name, newest first."""

@@ -7,15 +7,15 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Generic, Self
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from trdec.configuration.sections import TrainingConfiguration
 from trdec.data.manifest import WEIGHTS
@@ -23,6 +23,7 @@ from trdec.errors import CheckpointError, FileError, TrainingError, TrainingInte
 from trdec.files import remove_leftovers
 from trdec.model.weights import set_weights, weights_of, write_model_weights
 from trdec.training.checkpoint import BestWeights, Checkpoint, Checkpoints
+from trdec.training.distributed import ALONE, Ranks
 from trdec.training.interfaces import AnyBatch, Batches, Observer, Trainable
 from trdec.training.metrics import Kinds, KindSums, Window, measure_dev
 from trdec.training.observers import JsonLines
@@ -30,7 +31,7 @@ from trdec.training.optimiser import EarlyStopping, Optimiser, make_schedule
 
 
 class Stream(Generic[AnyBatch]):
-    """An endless sequence of batches; `epoch` and `position` say which is next."""
+    """An endless sequence of batches, as example numbers; `epoch` and `position` say which is next."""
 
     def __init__(self, batches: Batches[AnyBatch]) -> None:
         self._batches = batches
@@ -38,12 +39,16 @@ class Stream(Generic[AnyBatch]):
         self.epoch = 0
         self.position = 0
 
-    def next(self) -> AnyBatch:
-        """The next batch."""
+    def next(self) -> NDArray[Any]:
+        """The example numbers of the next batch."""
         if self.position >= len(self._plan(self.epoch)):
             self.epoch, self.position = self.epoch + 1, 0
         numbers = self._plan(self.epoch)[self.position]
         self.position += 1
+        return numbers
+
+    def batch(self, numbers: NDArray[Any]) -> AnyBatch:
+        """The batch of the numbers that `next` gave last."""
         return self._batches.batch(numbers, self.epoch)
 
     def _plan(self, epoch: int) -> Sequence[NDArray[Any]]:
@@ -111,6 +116,31 @@ class TrainingCorpus(Generic[AnyBatch]):
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """What one rank did of an update, or why it did not do all of it."""
+
+    put_back: bool
+    """Whether a signal came between two of its batches."""
+    skipped: int
+    """The number of the batch whose loss is not finite, counted from 1 in the whole update; 0 if there is none."""
+    epoch: int
+    position: int
+    total: float
+    sums: KindSums
+
+    def values(self, kinds: Kinds) -> list[float]:
+        """The share as numbers, as ranks tell them each other."""
+        numbers = [self.put_back, self.skipped, self.epoch, self.position, self.total]
+        return [*numbers, *self.sums.values(kinds)]
+
+    @classmethod
+    def of_values(cls, values: Sequence[float], kinds: Kinds) -> Share:
+        """The share that has these values."""
+        put_back, skipped, epoch, position, total, *sums = values
+        return cls(bool(put_back), int(skipped), int(epoch), int(position), total, KindSums.of_values(sums, kinds))
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """How a training ended."""
 
@@ -134,11 +164,21 @@ class Loop(Generic[AnyBatch]):
         observer: Observer,
         device: torch.device | str = "cpu",
         bleu: Callable[[], float] | None = None,
+        seed: int = 1,
+        ranks: Ranks = ALONE,
     ) -> None:
         if configuration.metric == "bleu" and bleu is None:
             raise TrainingError(
                 "training.metric is bleu, but this training has no function that measures it. Set training.metric=loss."
             )
+        if configuration.accumulate < ranks.count:
+            raise TrainingError(
+                f"{ranks.count} processes need a batch each for every update, but training.accumulate is "
+                f"{configuration.accumulate}. Set training.accumulate={ranks.count} or more (with smaller "
+                "batches.batch_size, if an update is to stay as large as it was), or start fewer processes."
+            )
+        self.seed = seed
+        self.ranks = ranks
         self.model = model
         self.corpus = corpus
         self.configuration = configuration
@@ -163,35 +203,49 @@ class Loop(Generic[AnyBatch]):
 
     def run(self) -> Outcome:
         """Train to the end; raises `TrainingInterrupted` after a signal."""
-        self.directory.mkdir(parents=True, exist_ok=True)
-        self._resume()
+        with self.ranks.turn_of_first():
+            if self.ranks.is_first:
+                self.directory.mkdir(parents=True, exist_ok=True)
+                self._resume()
+        self._follow()
         try:
             self.observer.begin(self.update, self.configuration.max_updates)
             with self.interrupt, memory_errors(LESS_TO_TRAIN):
                 while not self._finished():
                     written = self._turn()
-                    if self.interrupt.signal is not None and not self._finished():
+                    if (number := self._signal()) and not self._finished():
                         if not written:
                             self._checkpoint()
                         raise TrainingInterrupted(
                             f"interrupted after update {self.update} of {self.configuration.max_updates}; "
                             f"a checkpoint is in {self.checkpoints.folder}. Run the same command again to resume.",
-                            self.interrupt.signal,
+                            number,
                         )
-            if not self.best.kept:  # max_updates was lowered to before the first validation
+            if not self._of_first(bool(self.best.kept)):  # max_updates was lowered to before the first validation
                 self._validate(scheduled=False)
                 self._checkpoint()
             self._export()
-            self.best.clear(())
+            if self.ranks.is_first:
+                self.best.clear(())
         except BaseException:
             with contextlib.suppress(FileError):  # the first error is the one to report
                 self.observer.end()
             raise
         self.observer.end()
-        kept = self.best.kept[0]
+        best_update, best_score = (self.best.kept[0].update, self.best.kept[0].score) if self.ranks.is_first else (0, 0)
         stopped = self.stopping.exhausted and self.update < self.configuration.max_updates
         weights = self.directory / WEIGHTS
-        return Outcome(self.update, kept.update, kept.score, self.skipped, stopped, weights)
+        return Outcome(
+            self.update, int(self._of_first(best_update)), self._of_first(best_score), self.skipped, stopped, weights
+        )
+
+    def _of_first(self, value: float) -> float:
+        """The value that the first rank has."""
+        return self.ranks.gather([value])[0][0]
+
+    def _signal(self) -> int:
+        """The signal that any rank received, so that all stop after the same update; 0 if none did."""
+        return int(max(number for (number,) in self.ranks.gather([self.interrupt.signal or 0])))
 
     def _finished(self) -> bool:
         return self.update >= self.configuration.max_updates or self.stopping.exhausted
@@ -219,31 +273,28 @@ class Loop(Generic[AnyBatch]):
     def _step(self) -> bool:
         """One update; returns false if its batches were skipped, or put back because of a signal."""
         began = time.perf_counter()
-        before = (self.stream.epoch, self.stream.position, random_state(self.device))
-        window, sums, total, sentences, unit = self.window, KindSums(), 0.0, 0, 0
-        self.model.train(True)
-        for count in range(1, self.configuration.accumulate + 1):
-            if count > 1 and self.interrupt.signal is not None:
-                return self._put_back(*before)
-            batch = self.stream.next().to(self.device)
-            with autocast(self.device, self.configuration):
-                loss = self.model.loss(batch, self.configuration.label_smoothing)
-            total += float(loss.total.detach())
-            if not math.isfinite(total):
-                return self._skip(count, f"the loss is {total}")
-            # How many sentences the update will have is not known yet, so gradients are divided by those of its first
-            # batch, and put right at the end; an update of one batch is divided once, and exactly.
-            unit = unit or batch.num_sentences
-            (loss.total / unit).backward()  # type: ignore[no-untyped-call]
-            sums.add(self.corpus.kinds, batch.actions, batch.padding, loss.negative_log_probs)
-            sentences += batch.num_sentences
+        before = (self.stream.epoch, self.stream.position)
+        own, unit, sentences = self._add_gradients()
+        kinds = self.corpus.kinds
+        shares = [Share.of_values(values, kinds) for values in self.ranks.gather(own.values(kinds))]
+        if any(share.put_back for share in shares):
+            self.optimiser.forget()
+            self.stream.epoch, self.stream.position = before
+            return False
+        if bad := [share for share in shares if share.skipped]:
+            first = min(bad, key=lambda share: share.skipped)
+            self.stream.epoch, self.stream.position = first.epoch, first.position
+            return self._skip(first.skipped, f"the loss is {first.total}")
+        self.optimiser.add_gradients(self.ranks)
         if sentences != unit:
             self.optimiser.scale(unit / sentences)
         norm = self.optimiser.step(self.schedule.rate(self.update + 1))
         if not math.isfinite(norm):
             return self._skip(self.configuration.accumulate, f"the gradient norm is {norm}")
-        window.sums.include(sums)
-        window.loss += total
+        window = self.window
+        for share in shares:
+            window.sums.include(share.sums)
+            window.loss += share.total
         window.sentences += sentences
         window.norm += norm
         window.updates += 1
@@ -252,17 +303,37 @@ class Loop(Generic[AnyBatch]):
         self._clock(began)
         return True
 
+    def _add_gradients(self) -> tuple[Share, int, int]:
+        """This rank's share of an update, what its gradients were divided by, and the update's sentences."""
+        sums, total, sentences, unit = KindSums(), 0.0, 0, 0
+        self.model.train(True)
+        for count in range(self.configuration.accumulate):
+            numbers = self.stream.next()
+            # How many sentences the update will have is not known yet, so gradients are divided by those of its first
+            # batch, and put right at the end; an update of one batch is divided once, and exactly.
+            unit = unit or len(numbers)
+            sentences += len(numbers)
+            if count % self.ranks.count != self.ranks.number:
+                continue
+            place = (self.stream.epoch, self.stream.position)
+            if count >= self.ranks.count and self.interrupt.signal is not None:
+                return Share(True, 0, *place, total, sums), unit, sentences
+            batch = self.stream.batch(numbers).to(self.device)
+            # The same random numbers on whatever rank, and after whatever was computed before.
+            torch.manual_seed(seed_of_batch(self.seed, self.update, count))
+            with autocast(self.device, self.configuration):
+                loss = self.model.loss(batch, self.configuration.label_smoothing)
+            total += float(loss.total.detach())
+            if not math.isfinite(total):
+                return Share(False, count + 1, *place, total, sums), unit, sentences
+            (loss.total / unit).backward()  # type: ignore[no-untyped-call]
+            sums.add(self.corpus.kinds, batch.actions, batch.padding, loss.negative_log_probs)
+        return Share(False, 0, self.stream.epoch, self.stream.position, total, sums), unit, sentences
+
     def _clock(self, began: float) -> None:
         seconds = time.perf_counter() - began
         self.window.seconds += seconds
         self.seconds += seconds
-
-    def _put_back(self, epoch: int, position: int, random: Mapping[str, Tensor]) -> bool:
-        """Undo the beginning of an update."""
-        self.optimiser.forget()
-        self.stream.epoch, self.stream.position = epoch, position
-        set_random_state(self.device, random)
-        return False
 
     def _skip(self, count: int, reason: str) -> bool:
         self.optimiser.forget()
@@ -284,33 +355,55 @@ class Loop(Generic[AnyBatch]):
         rate = self.schedule.rate(self.update)
         row = {**place, "learning_rate": rate, "skipped": self.skipped, "seconds": round(self.seconds, 3)}
         self.window = Window()
-        self.log.write(row)
-        self.observer.training(row)
+        if self.ranks.is_first:
+            self.log.write(row)
+            self.observer.training(row)
 
     def _validate(self, scheduled: bool) -> None:
         began = time.perf_counter()
         context, progress = autocast(self.device, self.configuration), self.observer.progress
-        found = measure_dev(self.model, self.corpus.dev, self.corpus.kinds, self.device, context, progress)
+        found = measure_dev(self.model, self.corpus.dev, self.corpus.kinds, self.device, context, progress, self.ranks)
         row: dict[str, Any] = {"event": "dev", "update": self.update, "epoch": self.stream.epoch, "loss": found.loss}
         row |= {"perplexity": found.sums.perplexities(), "sentences": found.sentences}
         loss = score = found.loss if math.isfinite(found.loss) else WORST
         if self.bleu is not None:
-            self.model.train(False)
-            with torch.random.fork_rng(), torch.no_grad():
-                row["bleu"] = self.bleu()
-            self.model.train(True)
+            row["bleu"] = self._bleu()
             score = -row["bleu"] if self.configuration.metric == "bleu" else loss
         if scheduled:
             self.schedule.validated(loss)
             self.stopping.validated(score)
-        row["best"] = self.best.offer(self.update, score, weights_of(self.model))
-        row["learning_rate"] = self.schedule.rate(self.update + 1)
         self.seconds += time.perf_counter() - began
-        row["seconds"] = round(self.seconds, 3)
-        self.log.write(row)
-        self.observer.validation(row)
+        if self.ranks.is_first:
+            row["best"] = self.best.offer(self.update, score, weights_of(self.model))
+            row["learning_rate"] = self.schedule.rate(self.update + 1)
+            row["seconds"] = round(self.seconds, 3)
+            self.log.write(row)
+            self.observer.validation(row)
+
+    def _bleu(self) -> float:
+        """The dev BLEU that the first rank finds, while the others wait."""
+        found = 0.0
+        with self.ranks.turn_of_first():
+            if self.ranks.is_first and self.bleu is not None:
+                self.model.train(False)
+                with torch.no_grad():
+                    found = self.bleu()
+                self.model.train(True)
+        return self._of_first(found)
 
     def _checkpoint(self) -> None:
+        self._align()
+        with self.ranks.turn_of_first():
+            if self.ranks.is_first:
+                self._write_checkpoint()
+
+    def _align(self) -> None:
+        """Give every rank the first rank's weights and moments: processors of several kinds round differently."""
+        if self.ranks.count > 1:
+            for tensor in (*weights_of(self.model).values(), *self.optimiser.tensors().values()):
+                self.ranks.copy_first(tensor)
+
+    def _write_checkpoint(self) -> None:
         state = {
             "fingerprint": self.corpus.fingerprint,
             "update": self.update,
@@ -325,11 +418,7 @@ class Loop(Generic[AnyBatch]):
             "best": self.best.state(),
             "log_bytes": self.log.size(),
         }
-        tensors = {
-            "weights": weights_of(self.model),
-            "optimiser": self.optimiser.tensors(),
-            "random": random_state(self.device),
-        }
+        tensors = {"weights": weights_of(self.model), "optimiser": self.optimiser.tensors()}
         self.observer.progress("writing a checkpoint", 0, 1)
         self.checkpoints.write(self.update, Checkpoint(state, tensors))
         self._tidy()
@@ -339,6 +428,11 @@ class Loop(Generic[AnyBatch]):
         self.best.clear(kept["file"] for state in self.checkpoints.states() for kept in state["best"])
 
     def _export(self) -> None:
+        with self.ranks.turn_of_first():
+            if self.ranks.is_first:
+                self._write_weights()
+
+    def _write_weights(self) -> None:
         match self.configuration.final_weights:
             case "best":
                 weights = self.best.best()
@@ -356,6 +450,13 @@ class Loop(Generic[AnyBatch]):
         else:
             self.log.truncate(0)
         self._tidy()
+
+    def _follow(self) -> None:
+        """Start where the first rank starts."""
+        update = int(self._of_first(self.update))
+        if update and not self.ranks.is_first:
+            self._resume_from(self.checkpoints.read(update))
+        self._align()
 
     def _restore(self) -> bool:
         try:
@@ -385,15 +486,15 @@ class Loop(Generic[AnyBatch]):
             )
         set_weights(self.model, checkpoint.tensors["weights"], f"the checkpoint of update {state['update']}")
         self.optimiser.restore(checkpoint.tensors["optimiser"])
-        set_random_state(self.device, checkpoint.tensors["random"])
         self.update, self.skipped, self.seconds = state["update"], state["skipped"], state["seconds"]
         self.skipped_in_a_row = state["skipped_in_a_row"]
         self.stream.epoch, self.stream.position = state["epoch"], state["position"]
         self.window.restore(state["window"])
         self.schedule.restore(state["schedule"])
         self.stopping.restore(state["stopping"])
-        self.best.restore(state["best"])
-        self.log.truncate(state["log_bytes"])
+        if self.ranks.is_first:
+            self.best.restore(state["best"])
+            self.log.truncate(state["log_bytes"])
 
 
 def autocast(device: torch.device, configuration: TrainingConfiguration) -> torch.autocast:
@@ -401,16 +502,6 @@ def autocast(device: torch.device, configuration: TrainingConfiguration) -> torc
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=configuration.precision == "bfloat16")
 
 
-def random_state(device: torch.device) -> dict[str, Tensor]:
-    """The state of torch's random numbers."""
-    states = {"cpu": torch.get_rng_state()}
-    if device.type == "cuda":
-        states["cuda"] = torch.cuda.get_rng_state(device)
-    return states
-
-
-def set_random_state(device: torch.device, states: Mapping[str, Tensor]) -> None:
-    """Continue the random numbers from a saved state."""
-    torch.set_rng_state(states["cpu"].clone())
-    if device.type == "cuda" and "cuda" in states:
-        torch.cuda.set_rng_state(states["cuda"].clone(), device)
+def seed_of_batch(seed: int, update: int, batch: int) -> int:
+    """The seed of what a network draws for this batch of this update."""
+    return int(np.random.SeedSequence((seed, update, batch)).generate_state(1, np.uint64)[0])

@@ -14,6 +14,7 @@ from torch import Tensor
 from trdec.configuration.sections import DataConfiguration
 from trdec.errors import TrainingError
 from trdec.files import read_lines
+from trdec.training.distributed import ALONE, Ranks
 from trdec.training.interfaces import AnyBatch, Batches, Trainable
 
 if TYPE_CHECKING:
@@ -68,6 +69,19 @@ class KindSums:
         for name, count in other.counts.items():
             self.counts[name] = self.counts.get(name, 0) + count
             self.losses[name] = self.losses.get(name, 0.0) + other.losses[name]
+
+    def values(self, kinds: Kinds) -> list[float]:
+        """The counts of every kind, then the losses, as ranks tell them each other."""
+        return [self.counts.get(name, 0) for name in kinds.names] + [self.losses.get(name, 0.0) for name in kinds.names]
+
+    @classmethod
+    def of_values(cls, values: Sequence[float], kinds: Kinds) -> KindSums:
+        """The sums that have these values."""
+        sums, size = cls(), len(kinds.names)
+        for name, count, loss in zip(kinds.names, values[:size], values[size:], strict=True):
+            if count:
+                sums.counts[name], sums.losses[name] = int(count), loss
+        return sums
 
     @property
     def actions(self) -> int:
@@ -154,12 +168,13 @@ def measure_dev(
     device: torch.device | str = "cpu",
     autocast: contextlib.AbstractContextManager[object] | None = None,
     progress: Progress | None = None,
+    ranks: Ranks = ALONE,
 ) -> DevLosses:
-    """The model's losses on these batches, without dropout; no random numbers are used up."""
+    """The model's losses on these batches, without dropout; each rank measures its share."""
     sums, sentences = KindSums(), 0
     model.train(False)
-    with torch.random.fork_rng(), torch.no_grad(), autocast or contextlib.nullcontext():
-        plan = batches.plan(0)
+    with torch.no_grad(), autocast or contextlib.nullcontext():
+        plan = batches.plan(0)[ranks.number :: ranks.count]
         total = sum(map(len, plan))
         for numbers in plan:
             batch = batches.batch(numbers, 0).to(device)
@@ -168,6 +183,11 @@ def measure_dev(
             if progress is not None:
                 progress("validating", sentences, total)
     model.train(True)
+    shares = ranks.gather([sentences, *sums.values(kinds)])
+    sentences, sums = 0, KindSums()
+    for share in shares:
+        sentences += int(share[0])
+        sums.include(KindSums.of_values(share[1:], kinds))
     if not sentences:
         raise TrainingError(
             "expected dev examples, found none. See the data report: perhaps the grammar covers none of dev's trees."

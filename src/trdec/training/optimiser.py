@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from trdec.configuration.sections import OptimiserConfiguration, ScheduleConfiguration
 from trdec.errors import CheckpointError
+from trdec.training.distributed import Ranks
 
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
@@ -47,6 +48,22 @@ class Optimiser:
             self._adam.step()
         self.forget()
         return length
+
+    def add_gradients(self, ranks: Ranks) -> None:
+        """Replace every gradient by its sum over the ranks."""
+        if ranks.count == 1:
+            return
+        flags = ranks.gather([parameter.grad is not None for parameter in self._parameters.values()])
+        used = [
+            parameter for parameter, *found in zip(self._parameters.values(), *flags, strict=True) if any(found)
+        ]  # as on one rank, a parameter that no batch reached has no gradient
+        parts = [torch.zeros_like(weight) if weight.grad is None else weight.grad for weight in used]
+        flat = torch.cat([part.flatten() for part in parts])
+        ranks.add(flat)
+        place = 0
+        for parameter in used:
+            parameter.grad = flat[place : place + parameter.numel()].view_as(parameter)
+            place += parameter.numel()
 
     def scale(self, factor: float) -> None:
         """Multiply all gradients."""

@@ -14,6 +14,7 @@ MODEL/
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,18 +25,20 @@ from trdec.configuration.sections import TrainingConfiguration
 from trdec.data.batch import Batcher, Change
 from trdec.data.codec import Codec
 from trdec.data.manifest import replacing_model_file
-from trdec.data.prepare import prepare
+from trdec.data.prepare import Preparation, prepare
 from trdec.data.subword_dropout import SubwordDropout
 from trdec.errors import ConfigError, TrainingError, memory_errors
 from trdec.files import locked, write_errors
 from trdec.model.translation_model import TranslationModel
 from trdec.systems import system_name
 from trdec.training.checkpoint import Checkpoints
+from trdec.training.distributed import ALONE, Ranks
 from trdec.training.interfaces import Observer, Observers
 from trdec.training.loop import LESS_TO_TRAIN, LOG, Loop, Outcome, TrainingCorpus
 from trdec.training.memory import check_memory
 from trdec.training.metrics import Kinds, dev_bleu
 from trdec.training.observers import JsonLines, LossPlot, TensorBoard
+from trdec.training.transfer import start_from
 
 SILENT = Observers(())
 """The observer that shows nothing."""
@@ -45,25 +48,25 @@ def train(
     configuration: Configuration,
     observer: Observer = SILENT,
     workers: int = 1,
+    ranks: Ranks = ALONE,
 ) -> Outcome:
-    """Train the model that a configuration describes, or resume its training; so many workers prepare the data."""
+    """Train the model that a configuration describes, or resume its training; so many workers prepare the data.
+
+    Every process of several gives its `ranks`; the first one prepares, writes and shows.
+    """
     directory, training = configuration.output, configuration.training
-    device = choose_device(training)
+    device = choose_device(training, ranks.local)
     torch.set_num_threads(training.threads)
-    refusal = TrainingError(
-        f"{directory}: another process is training in this directory. Wait for it, or choose another output."
-    )
-    with write_errors(directory):
-        directory.mkdir(parents=True, exist_ok=True)
-    with locked(directory / ".lock", refusal):
-        observers = Observers(_observers(configuration, observer))
-        _check_same_training(configuration, directory)
+    observer = observer if ranks.is_first else SILENT
+    with contextlib.ExitStack() as held:
+        with ranks.turn_of_first():
+            if ranks.is_first:
+                held.enter_context(_lock(directory))
+                preparation = _begin(configuration, observer, workers)
+        if not ranks.is_first:
+            preparation = Preparation.open(directory, configuration.system.foreign_code)
+        observers = Observers(_observers(configuration, observer)) if ranks.is_first else SILENT
         data = configuration.located_data
-        preparation = prepare(data, configuration.system, directory, workers, observer.progress)
-        for line in preparation.report.lines():
-            observer.note(line)
-        with write_errors(directory), replacing_model_file(directory, CONFIGURATION_FILE) as temporary:
-            configuration.save(temporary)
         torch.manual_seed(configuration.seed)
         codec, seed = preparation.codec, configuration.seed
         system = configuration.system
@@ -72,15 +75,45 @@ def train(
         with memory_errors(LESS_TO_TRAIN):
             model = TranslationModel(configuration.model, inventory, system.encoder, system.decoder).to(device)
         weights = sum(weight.numel() for weight in model.parameters())
-        observer.note(f"{system_name(system)}: {weights:,} weights on {device.type}")
+        shared = f", {ranks.count} processes" if ranks.count > 1 else ""
+        observer.note(f"{system_name(system)}: {weights:,} weights on {device.type}{shared}")
+        # Where there are checkpoints, the weights are theirs; other ranks get those of the first.
+        if training.start_from is not None and ranks.is_first and not Checkpoints(directory / "checkpoints").paths():
+            taken = start_from(training.start_from, model, codec, system.foreign_code)
+            observer.note(f"starting from {training.start_from}: {taken}")
+        weights_of_corpora = [corpus.weight for corpus in data.corpora]
+        weights_of_examples = preparation.of_each(weights_of_corpora) if set(weights_of_corpora) != {1.0} else None
+        change = _change(codec, configuration)
         corpus = TrainingCorpus(
-            Batcher(preparation.train, configuration.batches, seed, _change(codec, configuration)),
+            Batcher(preparation.train, configuration.batches, seed, change, weights_of_examples),
             Batcher(preparation.dev, configuration.batches, seed),
             Kinds(codec.table.kinds, device),
             preparation.fingerprint,
         )
         bleu = (lambda: dev_bleu(model, codec, data, observer.progress)) if training.metric == "bleu" else None
-        return Loop(model, corpus, training, directory, observers, device, bleu).run()
+        return Loop(model, corpus, training, directory, observers, device, bleu, seed, ranks).run()
+
+
+def _lock(directory: Path) -> contextlib.AbstractContextManager[None]:
+    """The lock of a model directory, which is made."""
+    with write_errors(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+    refusal = TrainingError(
+        f"{directory}: another process is training in this directory. Wait for it, or choose another output."
+    )
+    return locked(directory / ".lock", refusal)
+
+
+def _begin(configuration: Configuration, observer: Observer, workers: int) -> Preparation:
+    """The prepared data, once it is clear that this training may use the directory; the configuration is saved."""
+    directory = configuration.output
+    _check_same_training(configuration, directory)
+    preparation = prepare(configuration.located_data, configuration.system, directory, workers, observer.progress)
+    for line in preparation.report.lines():
+        observer.note(line)
+    with write_errors(directory), replacing_model_file(directory, CONFIGURATION_FILE) as temporary:
+        configuration.save(temporary)
+    return preparation
 
 
 def _change(codec: Codec, configuration: Configuration) -> Change | None:
@@ -89,8 +122,11 @@ def _change(codec: Codec, configuration: Configuration) -> Change | None:
     return SubwordDropout(codec, rate, configuration.seed) if rate else None
 
 
-def choose_device(configuration: TrainingConfiguration) -> torch.device:
-    """The device that a configuration asks for; TrainingError if it is missing or cannot do what is asked."""
+def choose_device(configuration: TrainingConfiguration, local: int = 0) -> torch.device:
+    """The device that a configuration asks for; TrainingError if it is missing or cannot do what is asked.
+
+    Of several processes on one machine, each has the device of its own number.
+    """
     name = configuration.device
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
@@ -100,7 +136,12 @@ def choose_device(configuration: TrainingConfiguration) -> torch.device:
         raise TrainingError(
             "training.precision is bfloat16, which this device does not support. Set training.precision=float32."
         )
-    return torch.device(name)
+    if name == "cuda" and local >= torch.cuda.device_count():
+        raise TrainingError(
+            f"process {local} of this machine (from 0) needs a device of its own, but torch finds "
+            f"{torch.cuda.device_count()}. Start as many processes as there are devices, or set training.device=cpu."
+        )
+    return torch.device(name, local) if name == "cuda" else torch.device(name)
 
 
 def _check_same_training(configuration: Configuration, directory: Path) -> None:

@@ -47,6 +47,16 @@ def test_what_a_file_leaves_out_is_the_recipe_for_the_size_of_its_corpus(write: 
         }
 
 
+def test_several_corpora_count_as_often_as_they_are_seen(write: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.src").write_text("a line\n" * 30_000)
+    (tmp_path / "b.src").write_text("a line\n" * 100)
+    corpora = "[{source: a.src, target: a.trg, weight: 0.5}, {source: b.src, target: b.trg}]"
+    found = load_configuration(
+        write(MINIMAL.replace("{source: a.src, target: a.trg}", corpora)), [f"folder={tmp_path}"]
+    )
+    assert found.training == load_configuration(write(MINIMAL), pairs=15_100).training
+
+
 def test_what_a_file_says_stands_beside_the_recipe(write: Any, tmp_path: Path) -> None:
     (tmp_path / "a.src").write_text("a line\n" * 3000)
     lines = "batches: {batch_size: 30}\nmodel: {dropout: {states: 0.7}}\n"

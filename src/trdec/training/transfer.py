@@ -1,0 +1,91 @@
+"""A training that begins with the weights of a trained model: fine-tuning, or transfer from another language pair."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from trdec.data.codec import Codec
+from trdec.errors import TrainingError
+from trdec.model.translation_model import TranslationModel
+from trdec.model.weights import weights_of
+from trdec.translation.model_directory import load_model
+
+SOURCE_ROWS = ("encoder.embedding.weight",)
+ACTION_ROWS = ("decoder.embedding.weight", "output_weight")
+"""The weights that have a row for each source piece, or for each action."""
+
+_END, _START = object(), object()
+"""What the last rows belong to: the end of a source, and the action before the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """How much of a network was taken from another: how many of how many."""
+
+    weights: tuple[int, int]
+    """Matrices and vectors, whole or in part."""
+    pieces: tuple[int, int]
+    actions: tuple[int, int]
+
+    def __str__(self) -> str:
+        counts = (f"{found:,} of {count:,}" for found, count in (self.weights, self.pieces, self.actions))
+        return "{} weights fit, {} source pieces and {} actions are in both; what is not starts fresh".format(*counts)
+
+
+def start_from(path: Path, model: TranslationModel, codec: Codec, allow: Sequence[str]) -> Transfer:
+    """Give a network what fits of the trained model in a directory; TrainingError if nothing does."""
+    parent_codec, parent, _ = load_model(path, allow=allow)
+    taken = take_weights(model, codec, parent, parent_codec)
+    if not taken.weights[0]:
+        raise TrainingError(
+            f"{path}: no weight of this model has the name and size of one of the network to train. Choose "
+            "the system and the sizes in `model` of that model, or remove training.start_from."
+        )
+    return taken
+
+
+def take_weights(model: TranslationModel, codec: Codec, parent: TranslationModel, parent_codec: Codec) -> Transfer:
+    """Copy the parent's weights of the same name and size; of embeddings and softmax, the rows that both have."""
+    pieces = _common(_pieces(codec), _pieces(parent_codec))
+    actions = _common(_actions(codec), _actions(parent_codec))
+    rows = dict.fromkeys(SOURCE_ROWS, pieces) | dict.fromkeys(ACTION_ROWS, actions)
+    theirs, own = weights_of(parent), weights_of(model)
+    with torch.no_grad():
+        taken = [_copy(weight, theirs.get(name), rows.get(name)) for name, weight in own.items()]
+    # The start and the end are in every network.
+    return Transfer(
+        (sum(taken), len(own)),
+        (len(pieces) - 1, len(_pieces(codec)) - 1),
+        (len(actions) - 1, len(_actions(codec)) - 1),
+    )
+
+
+def _pieces(codec: Codec) -> list[Hashable]:
+    return [*codec.source_side.subwords.pieces, _END]
+
+
+def _actions(codec: Codec) -> list[Hashable]:
+    return [*codec.table.actions, _START]
+
+
+def _common(own: Sequence[Hashable], theirs: Sequence[Hashable]) -> Mapping[int, int]:
+    """Of what both have: the row here, and the row there."""
+    places = {item: place for place, item in enumerate(theirs)}
+    return {place: places[item] for place, item in enumerate(own) if item in places}
+
+
+def _copy(weight: Tensor, other: Tensor | None, rows: Mapping[int, int] | None) -> bool:
+    """Copy another weight, or its common rows, if its size allows; returns whether it does."""
+    if other is None or weight.shape[1:] != other.shape[1:] or (rows is None and len(weight) != len(other)):
+        return False
+    if rows is None:
+        weight.copy_(other)
+        return True
+    inside = [(here, there) for here, there in rows.items() if here < len(weight)]  # the softmax has no start
+    weight[[here for here, _ in inside]] = other[[there for _, there in inside]].to(weight.device)
+    return True
