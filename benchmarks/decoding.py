@@ -129,11 +129,14 @@ def measure(
     rates = [matrix_product_rate(0.5)]
     begin, begin_cpu = time.perf_counter(), time.process_time()
     actions = 0
+    latencies: list[float] = []
     for numbers in batches(sources, max(1, rows // beam_size), max(1, PLACES // beam_size)):
         constraint = SameKinds([kinds[n] for n in numbers], work.action_kinds)
         batch = SourceBatch.of([sources[n].pieces for n in numbers])
+        began = time.perf_counter()
         for found in beam_search(model, work.effects, batch, settings, [constraint]):
             actions += len(found[0].actions)
+        latencies.append(time.perf_counter() - began)
     elapsed, cpu = time.perf_counter() - begin, time.process_time() - begin_cpu
     rates.append(matrix_product_rate(0.5))
     rate = sum(rates) / len(rates)
@@ -145,6 +148,9 @@ def measure(
         "sentences": count,
         "actions_per_sentence": round(actions / count, 1),
         "sentences_per_second": round(count / elapsed, 2),
+        "batches": len(latencies),
+        "milliseconds_per_batch_median": round(float(np.median(latencies)) * 1000, 1),
+        "milliseconds_per_batch_99th": round(float(np.percentile(latencies, 99)) * 1000, 1),
         "row_steps_per_second": round(actions * beam_size / elapsed),
         "matrix_product_gflops": round(rate, 1),
         "sentences_per_second_at_140_gflops": round(count / elapsed / rate * REFERENCE_RATE, 2),
@@ -171,7 +177,7 @@ def main() -> None:
     systems = ["trdec", "trdec-wrapped", "seq2seq"]
     parser.add_argument("--system", choices=systems, nargs="+", default=["trdec", "seq2seq"])
     parser.add_argument("--beam-size", type=int, nargs="+", default=[1, 5, 45])
-    parser.add_argument("--rows", type=int, nargs="+", default=[ROWS], help="hypotheses in a batch")
+    parser.add_argument("--rows", type=int, nargs="+", default=[ROWS], help="hypotheses in a batch; 1: one sentence")
     parser.add_argument("--sentences", type=int, default=358, help="at most; beam 45 takes a tenth of them")
     parser.add_argument("--hidden-size", type=int, default=512)
     parser.add_argument("--precision", choices=["float32", "int8"], nargs="+", default=["float32"])

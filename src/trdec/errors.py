@@ -147,10 +147,14 @@ class SearchError(TrdecError):
     """A sentence with no derivation that meets the demands on it."""
 
     def __init__(self, number: int) -> None:
+        self._number = number
         super().__init__(
             f"line {number + 1}: no translation meets the demands. Allow more actions (`max_ratio`, `max_extra`), or "
             "demand something else."
         )
+
+    def __reduce__(self) -> tuple[type[SearchError], tuple[int]]:
+        return SearchError, (self._number,)
 
 
 class IllegalActionError(TrdecError):

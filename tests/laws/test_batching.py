@@ -104,7 +104,7 @@ def as_lists(plan: list[np.ndarray]) -> list[list[int]]:
 
 def test_the_same_seed_and_epoch_give_the_same_plan_and_others_another(corpus: Prepared) -> None:
     def plan(seed: int, epoch: int) -> list[list[int]]:
-        return as_lists(Batcher(corpus, BatchConfiguration(batch_size=1000), seed).plan(epoch))
+        return as_lists(Batcher(corpus, BatchConfiguration(batch_type="actions", batch_size=1000), seed).plan(epoch))
 
     assert plan(1, 3) == plan(1, 3)
     assert plan(1, 3) != plan(1, 4)
@@ -113,7 +113,7 @@ def test_the_same_seed_and_epoch_give_the_same_plan_and_others_another(corpus: P
 
 
 def test_the_order_of_epochs_asked_for_does_not_matter(corpus: Prepared) -> None:
-    batcher = Batcher(corpus, BatchConfiguration(batch_size=1000), 1)
+    batcher = Batcher(corpus, BatchConfiguration(batch_type="actions", batch_size=1000), 1)
     later = as_lists(batcher.plan(5))
     batcher.plan(0)
     assert as_lists(batcher.plan(5)) == later
@@ -121,7 +121,7 @@ def test_the_order_of_epochs_asked_for_does_not_matter(corpus: Prepared) -> None
 
 def test_a_plan_is_the_same_on_every_machine() -> None:
     sizes = [(1 + number % 7, 1 + number % 11) for number in range(24)]
-    batcher = Batcher(prepared_of(examples_of(sizes)), BatchConfiguration(batch_size=40), 1)
+    batcher = Batcher(prepared_of(examples_of(sizes)), BatchConfiguration(batch_type="actions", batch_size=40), 1)
     assert as_lists(batcher.plan(0)) == [
         [2, 1, 23, 12, 0, 22, 11],
         [20],
@@ -135,14 +135,14 @@ def test_a_plan_is_the_same_on_every_machine() -> None:
 
 @pytest.mark.parametrize(("batch_size", "waste"), [(800, 0.05), (3200, 0.1), (12800, 0.25)])
 def test_padding_is_a_small_part(corpus: Prepared, batch_size: int, waste: float) -> None:
-    plan = Batcher(corpus, BatchConfiguration(batch_size=batch_size), 1).plan(0)
+    plan = Batcher(corpus, BatchConfiguration(batch_type="actions", batch_size=batch_size), 1).plan(0)
     for lengths_of in (corpus.step_lengths, corpus.source_lengths):
         padded = sum(int(lengths_of[numbers].max()) * len(numbers) for numbers in plan)
         assert 1 - int(lengths_of.sum()) / padded < waste
 
 
 def test_batches_come_in_random_order(corpus: Prepared) -> None:
-    plan = Batcher(corpus, BatchConfiguration(batch_size=1000), 1).plan(0)
+    plan = Batcher(corpus, BatchConfiguration(batch_type="actions", batch_size=1000), 1).plan(0)
     longest = np.array([corpus.step_lengths[numbers[0]] for numbers in plan], dtype=float)
     neighbours = float(np.corrcoef(longest[:-1], longest[1:])[0, 1])
     assert abs(neighbours) < 0.2

@@ -49,6 +49,7 @@ def configuration(system: str, toy: Path, output: Path) -> Configuration:
         "training": {
             "max_updates": 40,
             "validate_every": 20,
+            "label_smoothing": 0,
             "optimiser": {"learning_rate": 0.02},
             "schedule": {"kind": "cosine", "warmup_updates": 5},
             "plot": False,

@@ -37,7 +37,7 @@ data:
   dev: {source: dev.vel, target: dev.en, constituency: dev.en.con, dependency: dev.en.conllu}
   source_subwords: {size: 150}
   target_subwords: {size: 150}
-batches: {batch_size: 300}
+batches: {batch_type: actions, batch_size: 300}
 model: {embedding_size: 8, hidden_size: 8, dropout: {embeddings: 0.2, states: 0.2, readout: 0.2}}
 training:
   validate_every: 10
@@ -45,6 +45,7 @@ training:
   log_every: 1
   keep_best: 2
   final_weights: average
+  schedule: {kind: plateau}
   plot: false
 """
 

@@ -99,15 +99,23 @@ def _complete(given: dict[str, Path | None], kind: str | None) -> dict[str, Path
     if missing and not sys.stdin.isatty():
         needs = f" (the system learns {kind} trees, from a parser's files)" if kind and "--trees" in missing else ""
         raise UsageError(f"{', '.join(missing)}: expected a file{needs}. On a terminal, trdec init asks for it.")
-    return {
-        flag: path if path is not None else Path(typer.prompt(f"File for {flag}", err=True))
-        for flag, path in given.items()
-    }
+    return {flag: path if path is not None else Path(_asked(f"File for {flag}")) for flag, path in given.items()}
 
 
 def _asked_language(side: str) -> str | None:
-    found: str = typer.prompt(f"Code of the {side} language (empty if unknown)", default="", err=True)
-    return found or None
+    return _asked(f"Code of the {side} language (empty if unknown)", required=False) or None
+
+
+def _asked(question: str, required: bool = True) -> str:
+    """The answer to a question; it is asked on standard error, because standard output is for the result alone."""
+    while True:
+        print(f"{question}: ", end="", file=sys.stderr, flush=True)
+        try:
+            answer = input().strip()
+        except EOFError:
+            raise UsageError(f"{question}: expected an answer, found the end of the input.") from None
+        if answer or not required:
+            return answer
 
 
 def _data(

@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -97,6 +98,15 @@ def translate_command(
         int | None, typer.Option("--batch", min=1, help="Sentences translated together; affects only speed and memory.")
     ] = None,
     threads: ThreadsOption = 1,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            "--jobs",
+            min=1,
+            max=1024,
+            help="Processes that share the work; the output is the same.",
+        ),
+    ] = 1,
     precision: Annotated[
         Precision, typer.Option("--precision", help="int8 rounds the weights to eight bits, which is faster.")
     ] = Precision.float32,
@@ -163,6 +173,7 @@ def translate_command(
     from trdec.search.sampling import SamplingSettings
     from trdec.translation.demands import Demands
     from trdec.translation.translator import Translator
+    from trdec.translation.workers import Workers
 
     torch.set_num_threads(min(threads, os.cpu_count() or 1))
     normalisation = Normalisation(length_power, length_unit.value)
@@ -175,7 +186,8 @@ def translate_command(
     demands = Demands(_lines(prefix), _trees(skeleton), words, word_ratio)
     if text_file(source)[0].is_file():
         check_is_text(source)
-    translator = Translator.load(model, *(also or ()), allow=allow or (), precision=precision.value)
+    load = partial(Translator.load, model, *(also or ()), allow=allow or (), precision=precision.value)
+    translator = load()
     typed = str(source) == STANDARD and sys.stdin.isatty()  # someone who types is waiting for each translation
     lines = _begun(line.text for line in read_lines(source))
     remarks: Counter[str] = Counter()
@@ -190,7 +202,10 @@ def translate_command(
         if draw is not None:
             writers.append(opened.enter_context(picture_writer(draw)))
         progress = opened.enter_context(_progress(source, output))
-        found = translator.stream(lines, settings, batch, 1 if typed else None, demands, with_attention, progress)
+        workers = opened.enter_context(Workers(jobs, load)) if jobs > 1 else None
+        found = translator.stream(
+            lines, settings, batch, 1 if typed else None, demands, with_attention, progress, workers
+        )
         try:
             for number, translation in enumerate(found, start=1):
                 for write in writers:

@@ -11,14 +11,15 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_serializer, field_validator, model_validator
 
 from trdec.configuration.document import Document, apply_overrides, explain, read_document
+from trdec.configuration.recipe import with_recipe
 from trdec.configuration.sections import (
     BatchConfiguration,
     DataConfiguration,
     ModelConfiguration,
     TrainingConfiguration,
 )
-from trdec.errors import ConfigError, UsageError
-from trdec.files import at_home, writing
+from trdec.errors import ConfigError, TrdecError, UsageError
+from trdec.files import at_home, count_lines, writing
 from trdec.systems import SYSTEMS, System, system_called, system_name, system_of_version_1, system_or_keys
 
 CONFIGURATION_FILE = "config.yaml"
@@ -106,10 +107,15 @@ def known_system(name: str) -> System:
         raise ValueError(str(error)) from error
 
 
-def load_configuration(path: Path | str, overrides: Sequence[str] = ()) -> Configuration:
-    """The configuration of a YAML file, changed by `key=value` overrides with dotted keys."""
-    document = read_document(Path(path))
-    return _checked(apply_overrides(document, overrides, Configuration, {"system": _keys_of_system}))
+def load_configuration(path: Path | str, overrides: Sequence[str] = (), pairs: int | None = None) -> Configuration:
+    """The configuration of a YAML file, changed by `key=value` overrides with dotted keys.
+
+    Keys that depend on the size of the training corpus, and are left out, have the values for `pairs` sentence pairs,
+    by default for as many as the corpus has.
+    """
+    document = apply_overrides(read_document(Path(path)), overrides, Configuration, {"system": _keys_of_system})
+    size = _training_pairs(document.content) if pairs is None else pairs
+    return _checked(document if size is None else replace(document, content=with_recipe(document.content, size)))
 
 
 def load_saved_configuration(directory: Path) -> Configuration:
@@ -119,6 +125,16 @@ def load_saved_configuration(directory: Path) -> Configuration:
         return _checked(replace(document, content=_in_five_keys(document.content)))
     except (UsageError, ValueError) as error:
         raise ConfigError(f"{document.name}: {error}") from error
+
+
+def _training_pairs(content: dict[str, Any]) -> int | None:
+    """How many pairs an epoch has; None if a corpus cannot be read, which is reported where it is needed."""
+    try:
+        folder, data = Path(content.get("folder", "")).expanduser(), content["data"]
+        corpora = [*(data["train"] if isinstance(data["train"], list) else [data["train"]]), *data.get("further", ())]
+        return round(sum(count_lines(folder / corpus["source"]) * corpus.get("weight", 1) for corpus in corpora))
+    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError, TrdecError):
+        return None
 
 
 def _in_five_keys(content: dict[str, Any]) -> dict[str, Any]:

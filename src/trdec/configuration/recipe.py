@@ -1,8 +1,8 @@
-"""A first configuration for a corpus: settings fit for its size, written as YAML with a reason for each."""
+"""Settings fit for the size of a corpus, each with its reason: the defaults of a training, and what `init` writes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,15 +18,13 @@ class Setting:
     reason: str
 
 
-def recipe_for(pairs: int) -> tuple[Setting, ...]:
-    """The settings for a corpus of this many sentence pairs."""
+def recipe_for(pairs: int, batch_size: int | None = None) -> tuple[Setting, ...]:
+    """The settings that depend on a corpus's size, for this many sentence pairs; the batch size may be given."""
     subwords = 2000 if pairs < 5_000 else 4000 if pairs <= 50_000 else 8000 if pairs <= 500_000 else 16_000
     small, medium = pairs < 20_000, pairs < 200_000
     hidden = 256 if small else 512
-    sentences = 16 if small else 32 if medium else 64
-    embeddings, tokens, states, readout = (
-        (0.3, 0.1, 0.2, 0.3) if small else (0.2, 0.05, 0.1, 0.2) if medium else (0.1, 0.0, 0.0, 0.1)
-    )
+    sentences = batch_size or (16 if small else 32 if medium else 64)
+    embeddings, states, readout = (0.3, 0.2, 0.3) if small else (0.2, 0.1, 0.2) if medium else (0.1, 0.0, 0.1)
     passes = 20 if small else 10 if medium else 5
     once = max(1, -(-pairs // sentences))
     updates = passes * once
@@ -34,21 +32,42 @@ def recipe_for(pairs: int) -> tuple[Setting, ...]:
     return (
         Setting("data.source_subwords.size", subwords, f"pieces that words are split into; fit for a corpus {size}"),
         Setting("data.target_subwords.size", subwords, "the same for the target"),
-        Setting("batches.batch_type", "sentences", "so that every system sees the same pairs in an update"),
-        Setting("batches.batch_size", sentences, "small batches learn more from few pairs, large ones are faster"),
+        Setting(
+            "batches.batch_size", sentences, "sentences: small batches learn more from few pairs, large are faster"
+        ),
         Setting("model.embedding_size", hidden, f"a network for a corpus {size}"),
         Setting("model.hidden_size", hidden, "the size of every LSTM; larger is slower and needs more text"),
         Setting("model.dropout.embeddings", embeddings, "dropout keeps the model from learning pairs by heart"),
-        Setting("model.dropout.tokens", tokens, "the less text there is, the more dropout helps"),
-        Setting("model.dropout.states", states, "lower all four if the training loss hardly falls"),
+        Setting("model.dropout.states", states, "lower all three if the training loss hardly falls"),
         Setting("model.dropout.readout", readout, "raise them if the dev loss rises while the training loss falls"),
         Setting("training.max_updates", updates, f"about {passes} passes over the pairs"),
         Setting("training.validate_every", once, "about one pass over the pairs"),
-        Setting("training.label_smoothing", 0.1, "the model is not pushed to be entirely certain"),
         Setting("training.optimiser.learning_rate", 0.002 if small else 0.001, "Adam's rate at its highest"),
-        Setting("training.schedule.kind", "cosine", "the rate rises, then falls to zero at the last update"),
         Setting("training.schedule.warmup_updates", min(200 if small else 1000, updates // 4), "updates that it rises"),
     )
+
+
+def with_recipe(content: Mapping[str, Any], pairs: int) -> dict[str, Any]:
+    """A configuration's content, with the recipe's values for the keys that it leaves out."""
+    batches = content.get("batches")
+    given = batches if isinstance(batches, Mapping) else {}
+    sentences = given.get("batch_size") if given.get("batch_type") != "actions" else None
+    filled = dict(content)
+    for setting in recipe_for(pairs, sentences if isinstance(sentences, int) and sentences > 0 else None):
+        _fill(filled, setting.key.split("."), setting.value)
+    return filled
+
+
+def _fill(mapping: dict[str, Any], key: Sequence[str], value: object) -> None:
+    """Give the key this value, unless it has one; what is not a mapping, but should be, is left as it is."""
+    first, *rest = key
+    if not rest:
+        mapping.setdefault(first, value)
+        return
+    inner = mapping.get(first, {})
+    if isinstance(inner, Mapping):
+        mapping[first] = dict(inner)
+        _fill(mapping[first], rest, value)
 
 
 def write_recipe(settings: Iterable[Setting], heading: Iterable[str]) -> str:

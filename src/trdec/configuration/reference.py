@@ -14,6 +14,10 @@ from pydantic_core import PydanticUndefined
 
 from trdec.configuration import FREE_KEYS, Configuration
 from trdec.configuration.document import model_in
+from trdec.configuration.recipe import recipe_for
+
+_SIZES = (5_000, 10_000, 50_000, 1_000_000)
+_SIZED = frozenset(setting.key for setting in recipe_for(_SIZES[0]))
 
 _HEAD = """\
 # Configuration
@@ -27,7 +31,8 @@ overridden after it: `system=trdec-dep model.hidden_size=256 training.schedule.k
   `system=trdec-binary system.transforms=wrap-words`.
 * A value is YAML. A path after the file is taken as it is written: `output=my #1` needs no quotes but the shell's.
 * Paths in `data` are relative to `folder`; `folder` and `output` are relative to the current directory.
-* The defaults are those of the released script behind the paper's or-en results.
+* A default "by size" depends on the number of sentence pairs in the training corpus: see [below](#defaults-by-size).
+  The settings of the released script behind the paper's or-en results are in `configs/paper/or-en.yaml`.
 * The configuration with every key is written to `config.yaml` in the model directory. Running the same command again
   resumes that training. Paths and keys marked ↻ may be changed then (data are identified by their content). Any other
   change is refused, because it would be another experiment. (With `training.schedule.kind: cosine`, so is a change of
@@ -39,7 +44,19 @@ This page is generated: `python -m trdec.configuration.reference > docs/configur
 
 def configuration_reference() -> str:
     """The whole page."""
-    return "\n".join([_HEAD, *section(Configuration, "", "The configuration")])
+    return "\n".join([_HEAD, *section(Configuration, "", "The configuration"), *_by_size()])
+
+
+def _by_size() -> Iterator[str]:
+    """The lines of a table of the defaults that depend on the size of the corpus."""
+    recipes = [recipe_for(pairs) for pairs in _SIZES]
+    yield "## Defaults by size\n"
+    yield "`trdec init` writes these down for your corpus, with a reason for each.\n"
+    yield f"| key | {' | '.join(f'{pairs:,} pairs' for pairs in _SIZES)} |"
+    yield "|---" * (len(_SIZES) + 1) + "|"
+    for settings in zip(*recipes, strict=True):
+        yield f"| `{settings[0].key}` | {' | '.join(f'`{setting.value}`' for setting in settings)} |"
+    yield ""
 
 
 def section(model: type[BaseModel], prefix: str, title: str) -> Iterator[str]:
@@ -56,6 +73,8 @@ def section(model: type[BaseModel], prefix: str, title: str) -> Iterator[str]:
             inner.append((f"{key}.NAME" if get_origin(field.annotation) is dict else key, nested))
         kind = f"[keys](#{inner[-1][0].replace('.', '').lower()})" if nested else _limited(field)
         default = "see there" if nested and not field.is_required() else _default(field)
+        if key in _SIZED:
+            default = "[by size](#defaults-by-size)"
         mark = " ↻" if key in FREE_KEYS else ""
         yield f"| `{key}`{mark} | {kind} | {default} | {(field.description or '').replace('|', chr(92) + '|')} |"
     yield ""

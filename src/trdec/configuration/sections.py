@@ -86,13 +86,13 @@ class BatchConfiguration(_Configuration):
     """How large a batch is, and how its words are split."""
 
     batch_type: Literal["actions", "sentences"] = Field(
-        default="actions",
-        description="What batch_size counts: actions (source pieces plus target steps, without padding) or sentences.",
+        default="sentences",
+        description="What batch_size counts: sentences, or actions (source pieces plus target steps, without padding).",
     )
     batch_size: int = Field(
-        default=800,
+        default=16,
         ge=1,
-        description="The maximum size of a batch; a longer example makes a batch alone. "
+        description="The maximum size of a batch; of actions, a longer example makes a batch alone. "
         "The paper's or-en system was trained with about 800 actions.",
     )
     subword_dropout: float = Field(
@@ -102,6 +102,12 @@ class BatchConfiguration(_Configuration):
         description="In training, each piece of several characters is unavailable with this probability where a word "
         "is split, so that words are split differently in each epoch. Dev and translation are not affected.",
     )
+
+    @model_validator(mode="after")
+    def _a_size_in_actions(self) -> Self:
+        if self.batch_type == "actions" and "batch_size" not in self.model_fields_set:
+            raise ValueError("batch_type: actions needs a batch_size, such as 800. The default counts sentences.")
+        return self
 
 
 class DataConfiguration(_Configuration):
@@ -211,9 +217,9 @@ class DropoutConfiguration(_Configuration):
 class ModelConfiguration(_Configuration):
     """The network."""
 
-    embedding_size: int = Field(default=512, gt=0, le=65_536, description="Size of source and action embeddings.")
+    embedding_size: int = Field(default=256, gt=0, le=65_536, description="Size of source and action embeddings.")
     hidden_size: int = Field(
-        default=512, gt=0, le=65_536, description="Size of every LSTM's state; of the encoder's, per direction."
+        default=256, gt=0, le=65_536, description="Size of every LSTM's state; of the encoder's, per direction."
     )
     encoder_layers: int = Field(
         default=1, gt=0, le=1024, description="Number of bidirectional LSTM layers in the encoder."
@@ -247,16 +253,14 @@ class ModelConfiguration(_Configuration):
         le=1000,
         description="uniform: draw from the range between minus this number and this number.",
     )
-    dropout: DropoutConfiguration = Field(
-        default=DropoutConfiguration(), description="Dropout in training; none by default."
-    )
+    dropout: DropoutConfiguration = Field(default=DropoutConfiguration(), description="Dropout in training.")
 
 
 class OptimiserConfiguration(_Configuration):
     """Adam, and the clipping of gradients."""
 
     learning_rate: float = Field(
-        default=0.001, gt=0, description="Adam's learning rate, which the schedule then changes."
+        default=0.002, gt=0, description="Adam's learning rate, which the schedule then changes."
     )
     beta_1: float = Field(default=0.9, ge=0, lt=1, description="Decay of Adam's mean of gradients.")
     beta_2: float = Field(default=0.999, ge=0, lt=1, description="Decay of Adam's mean of squared gradients.")
@@ -272,7 +276,7 @@ class ScheduleConfiguration(_Configuration):
     """The learning rate over time."""
 
     kind: Literal["plateau", "constant", "inverse_square_root", "cosine"] = Field(
-        default="plateau",
+        default="cosine",
         description="plateau: multiply by `factor` whenever dev loss does not improve; constant; inverse_square_root: "
         "after warm-up, divide by the root of the number of updates; cosine: fall to `minimum` along half a cosine.",
     )
@@ -284,7 +288,7 @@ class ScheduleConfiguration(_Configuration):
     )
     minimum: float = Field(default=0.0, ge=0, description="plateau and cosine: the rate never falls below this.")
     warmup_updates: int = Field(
-        default=0, ge=0, description="The number of updates in which the rate rises linearly from zero."
+        default=200, ge=0, description="The number of updates in which the rate rises linearly from zero."
     )
     decay_updates: int | None = Field(
         default=None, gt=0, description="cosine: the update at which the minimum is reached; null: `max_updates`."
@@ -294,8 +298,8 @@ class ScheduleConfiguration(_Configuration):
 class TrainingConfiguration(_Configuration):
     """How long to train, how often to validate, and what to keep."""
 
-    max_updates: int = Field(default=5000, gt=0, description="The number of updates; raise it to train longer.")
-    validate_every: int = Field(default=200, gt=0, description="Updates between two validations on dev.")
+    max_updates: int = Field(default=8000, gt=0, description="The number of updates; raise it to train longer.")
+    validate_every: int = Field(default=400, gt=0, description="Updates between two validations on dev.")
     checkpoint_every: int = Field(
         default=200, gt=0, description="Updates between two checkpoints; each validation also writes one."
     )
@@ -309,7 +313,7 @@ class TrainingConfiguration(_Configuration):
         "and softmax the rows of the pieces and actions that both vocabularies have.",
     )
     label_smoothing: float = Field(
-        default=0.0,
+        default=0.1,
         ge=0,
         lt=1,
         description="Share of the probability to spread over all legal actions in the loss, where a piece of text is "
@@ -325,7 +329,7 @@ class TrainingConfiguration(_Configuration):
     )
     keep_best: int = Field(default=1, gt=0, description="How many of the best weights to keep, in the folder `best`.")
     final_weights: Literal["best", "average", "last"] = Field(
-        default="best",
+        default="last",
         description="What `model.safetensors` holds: the best weights, the mean of all best weights kept, or the last.",
     )
     max_skipped: int = Field(

@@ -159,7 +159,8 @@ def _run(experiment: ExperimentConfiguration, row: RowConfiguration, seed: int, 
     values |= {"folder": folder} if folder else {}
     values |= {"seed": seed, "output": directory / "model"}
     overrides = [override_of(key, value) for key, value in values.items()]
-    training = load_configuration(experiment.recipe, overrides)
+    toy = experiment.toy.sentences if experiment.toy else None  # its corpus may not have been made yet
+    training = load_configuration(experiment.recipe, overrides, toy)
     dev = training.located_data.dev
     run = Run(row.name, seed, directory, training, experiment.decoding, {})
     commands: dict[Stage, tuple[str, ...]] = {"train": _command("train", experiment.recipe, *overrides)}

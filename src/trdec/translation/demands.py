@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from trdec.data.codec import Codec
@@ -58,22 +58,26 @@ class Demands:
         if self.skeletons is not None and (self.words is not None or ratio is not None):
             raise UsageError("a tree without words and a number of words cannot be demanded together. Choose one.")
 
-    def constraints(
-        self, codec: Codec, effects: Effects, numbers: Sequence[int], sources: Sequence[Source]
-    ) -> list[Constraint]:
-        """The constraints on search for the lines with these numbers."""
+    def at(self, numbers: Sequence[int]) -> Demands:
+        """The demands on the lines with these numbers."""
+        return replace(
+            self,
+            prefixes=_lines(self.prefixes, numbers, "prefixes"),
+            skeletons=_lines(self.skeletons, numbers, "skeletons"),
+        )
+
+    def constraints(self, codec: Codec, effects: Effects, sources: Sequence[Source]) -> list[Constraint]:
+        """The constraints on search for these sources, for each of which there is a demand."""
         found: list[Constraint] = []
         begins = effects.gains[:, WORDS] > 0  # A
         if self.prefixes is not None:
-            lines = [_line(self.prefixes, number, "prefixes") for number in numbers]
             side = codec.target_side
-            found.append(Prefix.of(codec.table, begins, [side.pieces(side.split(line)) for line in lines]))
+            found.append(Prefix.of(codec.table, begins, [side.pieces(side.split(line)) for line in self.prefixes]))
         if self.skeletons is not None:
-            trees = [_line(self.skeletons, number, "skeletons") for number in numbers]
-            rules = [[] if tree is None else [ApplyRule(rule) for rule in rules_of(tree)] for tree in trees]
+            rules = [[] if tree is None else [ApplyRule(rule) for rule in rules_of(tree)] for tree in self.skeletons]
             found.append(Skeleton.of(codec.table, rules))
         if self.words is not None:
-            found.append(ExactWords.of(codec.table, begins, [self.words] * len(numbers)))
+            found.append(ExactWords.of(codec.table, begins, [self.words] * len(sources)))
         if self.word_ratio is not None:
             count = codec.source_side.tokeniser.count
             counts = [max(1, round(self.word_ratio * count(source.words))) for source in sources]
@@ -81,7 +85,10 @@ class Demands:
         return found
 
 
-def _line(items: Sequence[LineItem], number: int, what: str) -> LineItem:
-    if number >= len(items):
-        raise UsageError(f"there are only {len(items)} {what} for at least {number + 1} lines. Give one per line.")
-    return items[number]
+def _lines(items: Sequence[LineItem] | None, numbers: Sequence[int], what: str) -> list[LineItem] | None:
+    if items is None:
+        return None
+    for number in numbers:
+        if number >= len(items):
+            raise UsageError(f"there are only {len(items)} {what} for at least {number + 1} lines. Give one per line.")
+    return [items[number] for number in numbers]

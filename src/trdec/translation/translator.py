@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Literal
@@ -24,6 +25,7 @@ from trdec.translation.demands import Demands
 from trdec.translation.model_directory import load_model
 from trdec.translation.source import Source, batches, read_source
 from trdec.translation.translation import Translation, translation_of
+from trdec.translation.workers import Workers
 
 ROWS = 256
 """Hypotheses in a batch, unless a batch size is given: enough for fast matrix products."""
@@ -36,8 +38,21 @@ WINDOW = 16
 
 _MEMORY_ADVICE = "Choose a smaller `batch_size`, `beam_size` or `n_best`, or split the longest lines."
 
-Search = Callable[[Sequence[int], Sequence[Source]], list[Translation]]
-"""From the numbers and sources of some lines to their translations."""
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Some lines that are translated together: their numbers in the text, and what is wanted of them."""
+
+    numbers: Sequence[int]
+    sources: Sequence[Source]
+    settings: BeamSettings | SamplingSettings
+    demands: Demands
+    """The demands on these lines alone."""
+    attention: bool
+
+
+TaskMaker = Callable[[Sequence[int], Sequence[Source]], Task]
+"""From the numbers and sources of some lines to what is to be done with them."""
 
 
 class Translator:
@@ -138,10 +153,12 @@ class Translator:
         demands: Demands | None = None,
         attention: bool = False,
         progress: Callable[[int], None] | None = None,
+        workers: Workers | None = None,
     ) -> Iterator[Translation]:
         """The translations in order, as batches finish; lines are read a window of batches at a time.
 
         `progress` is called with the number of lines translated so far, of which some may still wait for their turn.
+        If there are `workers`, their processes translate; the translations are the same.
         If reading the lines raises an error, the lines before it are translated first, then it is raised.
         """
         chosen = settings or BeamSettings()
@@ -150,38 +167,43 @@ class Translator:
         if batch_size is not None and batch_size < 1:
             raise UsageError(f"expected a batch of at least 1 sentence, found {batch_size}.")
 
-        @memory_errors(_MEMORY_ADVICE)
-        def search(numbers: Sequence[int], sources: Sequence[Source]) -> list[Translation]:
-            source = SourceBatch.of([each.pieces for each in sources]).to(self._device)
-            constraints = required.constraints(self.codec, self._effects, numbers, sources)
-            if isinstance(chosen, BeamSettings):
-                found = beam_search(self._model, self._effects, source, chosen, constraints, numbers)
-            else:
-                found = sample(self._model, self._effects, source, chosen, numbers, constraints)
-            weights = attention_of(self._models, self.codec, sources, found) if attention else [None] * len(found)
-            return [
-                translation_of(self.codec, hypotheses, each.remarks, attentions)
-                for hypotheses, each, attentions in zip(found, sources, weights, strict=True)
-            ]
+        def task_of(numbers: Sequence[int], sources: Sequence[Source]) -> Task:
+            return Task(numbers, sources, chosen, required.at(numbers), attention)
 
         places = max(1, PLACES // width)
         size = min(batch_size or max(1, ROWS // width), places)  # each sentence takes a place
         windows = repeat(window) if window else chain((size << n for n in range(4)), repeat(WINDOW * size))
-        return self._windows(_Lines(texts), search, size, places, windows, progress or _ignore)
+        return self._windows(_Lines(texts), task_of, size, places, windows, progress or _ignore, workers)
+
+    @memory_errors(_MEMORY_ADVICE)
+    def search(self, task: Task) -> list[Translation]:
+        """The translations of some lines that have words."""
+        source = SourceBatch.of([each.pieces for each in task.sources]).to(self._device)
+        constraints = task.demands.constraints(self.codec, self._effects, task.sources)
+        if isinstance(task.settings, BeamSettings):
+            found = beam_search(self._model, self._effects, source, task.settings, constraints, task.numbers)
+        else:
+            found = sample(self._model, self._effects, source, task.settings, task.numbers, constraints)
+        weights = attention_of(self._models, self.codec, task.sources, found) if task.attention else [None] * len(found)
+        return [
+            translation_of(self.codec, hypotheses, each.remarks, attentions)
+            for hypotheses, each, attentions in zip(found, task.sources, weights, strict=True)
+        ]
 
     def _windows(
         self,
         lines: _Lines,
-        search: Search,
+        task_of: TaskMaker,
         size: int,
         places: int,
         windows: Iterator[int],
         progress: Callable[[int], None],
+        workers: Workers | None,
     ) -> Iterator[Translation]:
         first = 0
         while texts := list(islice(lines, next(windows))):
             sources = [read_source(self.codec, text, self._longest) for text in texts]
-            yield from self._in_order(first, sources, search, size, places, progress)
+            yield from self._in_order(first, sources, task_of, size, places, progress, workers)
             first += len(texts)
         lines.raise_error()
 
@@ -189,18 +211,20 @@ class Translator:
         self,
         first: int,
         sources: Sequence[Source],
-        search: Search,
+        task_of: TaskMaker,
         size: int,
         places: int,
         progress: Callable[[int], None],
+        workers: Workers | None,
     ) -> Iterator[Translation]:
         """The translations of a window from line `first` on, each as soon as all before it are done."""
         done: dict[int, Translation] = {
             number: Translation("", remarks=source.remarks) for number, source in enumerate(sources) if not len(source)
         }
         due = 0
-        for numbers in batches(sources, size, places):
-            found = search([first + number for number in numbers], [sources[number] for number in numbers])
+        parts = list(batches(sources, size, places))
+        tasks = (task_of([first + number for number in part], [sources[number] for number in part]) for part in parts)
+        for numbers, found in zip(parts, workers.map(tasks) if workers else map(self.search, tasks), strict=True):
             done.update(zip(numbers, found, strict=True))
             progress(first + due + len(done))
             while due in done:

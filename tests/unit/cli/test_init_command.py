@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,6 +49,30 @@ def test_the_written_file_trains(corpus: list[str]) -> None:
     small = ["model.hidden_size=8", "model.embedding_size=8", "training.max_updates=2", "training.plot=false"]
     trained = run(train_command, "new/mine.yaml", *small)
     assert trained.stdout == "models/mine/model.safetensors\n"
+
+
+def test_on_a_terminal_it_asks_for_what_is_missing(corpus: list[str]) -> None:
+    """The answers are typed into a real terminal; a mistaken file name is an error that names it."""
+    for answers, status in (
+        (["dev.de", "dev.en", "de", ""], 0),
+        (["dev.dee", "dev.en", "de", ""], 1),
+    ):
+        ours, its = pty.openpty()
+        command = [sys.executable, "-m", "trdec.cli.main", "init", "asked.yaml", *corpus[:4], "--force"]
+        process = subprocess.Popen(command, stdin=its, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        os.close(its)
+        os.write(ours, "".join(f"{answer}\n" for answer in answers).encode())
+        stdout, stderr = process.communicate(timeout=120)
+        os.close(ours)
+        assert process.returncode == status, stderr
+        assert "File for --dev-source" in stderr
+        if status:
+            assert "dev.dee" in stderr
+        else:
+            assert "Code of the target language" in stderr
+            assert stdout == "asked.yaml\n"
+            found = load_configuration("asked.yaml").data
+            assert (found.dev.source, found.source_language, found.target_language) == (Path("dev.de"), "de", None)
 
 
 def test_tokenised_text_and_a_parsers_trees_are_recognised(corpus: list[str]) -> None:

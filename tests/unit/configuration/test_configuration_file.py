@@ -10,7 +10,10 @@ import pytest
 import yaml
 
 from trdec.configuration import Configuration, check_unchanged, load_configuration
+from trdec.configuration.configuration import flatten
+from trdec.configuration.recipe import recipe_for
 from trdec.configuration.reference import configuration_reference
+from trdec.configuration.sections import BatchConfiguration, ModelConfiguration
 from trdec.errors import ConfigError, FileError
 from trdec.systems import SYSTEMS, System, system_name
 
@@ -35,17 +38,42 @@ def write(tmp_path: Path) -> Any:
     return write
 
 
-def test_what_a_file_leaves_out_has_the_papers_values(write: Any) -> None:
-    configuration = load_configuration(write(MINIMAL))
+def test_what_a_file_leaves_out_is_the_recipe_for_the_size_of_its_corpus(write: Any, tmp_path: Path) -> None:
+    for pairs in (30, 30_000):
+        (tmp_path / "a.src").write_text("a line\n" * pairs)
+        found = dict(flatten(load_configuration(write(MINIMAL), [f"folder={tmp_path}"])))
+        assert {setting.key: found[setting.key] for setting in recipe_for(pairs)} == {
+            setting.key: setting.value for setting in recipe_for(pairs)
+        }
+
+
+def test_what_a_file_says_stands_beside_the_recipe(write: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.src").write_text("a line\n" * 3000)
+    lines = "batches: {batch_size: 30}\nmodel: {dropout: {states: 0.7}}\n"
+    found = load_configuration(write(MINIMAL + lines), [f"folder={tmp_path}"])
+    assert (found.batches.batch_size, found.model.dropout.states, found.model.dropout.readout) == (30, 0.7, 0.3)
+    assert found.training.max_updates == 20 * 3000 / 30  # as many passes over the pairs as with other batches
+    steps = load_configuration(
+        write(MINIMAL), [f"folder={tmp_path}", *["batches.batch_type=actions", "batches.batch_size=800"]]
+    )
+    assert steps.training.max_updates == load_configuration(write(MINIMAL), [f"folder={tmp_path}"]).training.max_updates
+
+
+def test_without_its_corpus_a_file_is_still_read(write: Any) -> None:
+    assert load_configuration(write(MINIMAL)).model == ModelConfiguration()
+
+
+def test_the_papers_settings_are_a_recipe() -> None:
+    configuration = load_configuration(REPOSITORY / "configs" / "paper" / "or-en.yaml")
     model, training = configuration.model, configuration.training
     assert (model.embedding_size, model.hidden_size, model.encoder_layers) == (512, 512, 1)
     assert (model.initialisation, model.initialisation_range) == ("uniform", 0.1)
     assert (training.optimiser.learning_rate, training.optimiser.clip) == (0.001, 5.0)
     assert (training.validate_every, training.max_updates, training.label_smoothing) == (200, 5000, 0.0)
     assert (training.schedule.kind, training.schedule.factor, training.schedule.patience) == ("plateau", 0.5, 0)
-    assert (configuration.batches.batch_type, configuration.batches.batch_size) == ("actions", 800)
+    assert (training.schedule.warmup_updates, training.metric, training.final_weights) == (0, "loss", "best")
+    assert configuration.batches == BatchConfiguration(batch_type="actions", batch_size=800, subword_dropout=0)
     assert set(model.dropout.model_dump().values()) == {0.0}
-    assert training.threads == 1
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -204,13 +232,18 @@ def test_paths_of_data_are_below_the_folder(write: Any) -> None:
         ("model: &m {dropout: *m}", [], "my.yaml, line 6: not valid YAML: a value contains itself."),
         (
             "",
+            ["batches.batch_type=actions"],
+            "batch_type: actions needs a batch_size, such as 800",
+        ),
+        (
+            "",
             ["training.final_weights=average"],
             "final_weights: average needs at least two weights to average, but keep_best is 1. Set keep_best",
         ),
         (
             "",
             ["model.tie_embeddings=true", "model.readout=paper"],
-            "model.tie_embeddings needs features of the embeddings' size, 512, but this decoder's readout gives 1024.",
+            "model.tie_embeddings needs features of the embeddings' size, 256, but this decoder's readout gives 512.",
         ),
         (
             "",
@@ -288,26 +321,29 @@ def _changed(write: Any, *overrides: str, base: tuple[str, ...] = ()) -> None:
     ["training.max_updates=9", "training.threads=2", "output=elsewhere", "folder=elsewhere", "data.train.source=x"],
 )
 def test_some_keys_may_change_when_training_goes_on(write: Any, override: str) -> None:
-    _changed(write, override)
+    _changed(write, override, base=("training.schedule.kind=plateau",))
 
 
 def test_other_keys_may_not(write: Any) -> None:
     with pytest.raises(ConfigError) as raised:
-        _changed(write, "model.hidden_size=9", "training.optimiser.clip=null", "training.max_updates=9")
+        _changed(write, "model.hidden_size=9", "training.optimiser.clip=null", "training.threads=2")
     first, *keys, last = str(raised.value).splitlines()
     assert first.startswith("models/x/config.yaml: ")
-    assert keys == ["  model.hidden_size: 512 there, 9 now", "  training.optimiser.clip: 5.0 there, None now"]
+    assert keys == ["  model.hidden_size: 256 there, 9 now", "  training.optimiser.clip: 5.0 there, None now"]
     assert "another output" in last
 
 
 def test_the_end_of_a_cosine_may_not_move(write: Any) -> None:
-    cosine = "training.schedule.kind=cosine"
-    with pytest.raises(ConfigError, match=r"training.max_updates: 5000 there, 9 now"):
-        _changed(write, "training.max_updates=9", base=(cosine,))
-    _changed(write, "training.max_updates=9", base=(cosine, "training.schedule.decay_updates=7"))
+    with pytest.raises(ConfigError, match=r"training.max_updates: 8000 there, 9 now"):
+        _changed(write, "training.max_updates=9")
+    _changed(write, "training.max_updates=9", base=("training.schedule.decay_updates=7",))
 
 
-@pytest.mark.parametrize("path", sorted((REPOSITORY / "configs").glob("*.yaml")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path",
+    [*sorted((REPOSITORY / "configs").glob("*.yaml")), *(REPOSITORY / "configs" / "paper").glob("*.yaml")],
+    ids=lambda path: path.name,
+)
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_every_recipe_takes_every_system(path: Path, system: str) -> None:
     configuration = load_configuration(path, [f"system={system}"])

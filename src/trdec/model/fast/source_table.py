@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
@@ -145,23 +145,11 @@ class SourceTable:
         self, readers: Readers, queries: Tensor, d_scores: Tensor, d_queries: Tensor, d_keys: SourceTable
     ) -> None:
         """Fill d_queries n H and add to d_keys, given the scores' gradients n S; each row has its own sentence."""
-        sizes, vectors = self._groups(readers.sentences)
-        parts = self._row_parts(d_scores, readers.sentences, sizes)  # g*S each
-        _, d_vectors = d_keys._groups(readers.sentences)
-        first = 0
-        for size, group, d_group, query, d_score, d_query in zip(
-            sizes,
-            vectors,
-            d_vectors,
-            queries.unsqueeze(1).split_with_sizes(sizes),  # g 1 H each
-            parts,
-            d_queries.unsqueeze(1).split_with_sizes(sizes),  # g 1 H each
-            strict=True,
+        for sentences, keys, d_key, query, d_score, d_query in self._backward_groups(
+            readers, queries, d_scores, d_queries, d_keys
         ):
-            by_row = d_score.view(size, 1, -1)  # g 1 S
-            torch.bmm(by_row, group, out=d_query)
-            d_keys._add_product(readers.sentences[first : first + size], d_group, by_row.transpose(1, 2), query)
-            first += size
+            torch.bmm(d_score, keys, out=d_query)
+            d_keys._add_product(sentences, d_key, d_score.transpose(1, 2), query)
 
     def additive_weights(self, readers: Readers, queries: Tensor, weight: Tensor, apart: bool, out: Tensor) -> None:
         """Fill out n S with the softmax of sum over h of w r with r = 1 / (1 + e^(q + k)); it is 0 at padding.
@@ -199,25 +187,35 @@ class SourceTable:
 
         Each row has its own sentence. Up to the factor -w, the first two are the gradients of queries and keys.
         """
+        for sentences, keys, d_key, query, d_score, d_query in self._backward_groups(
+            readers, queries, d_scores, d_queries, d_keys
+        ):
+            compared, flat = self._reciprocals(keys, query, apart)  # g S H, g*S H
+            d_weight.addmv_(flat.t(), d_score.view(-1))
+            compared.addcmul_(compared, compared, value=-1)
+            torch.bmm(d_score, compared, out=d_query)
+            d_keys._add_product(sentences, d_key, compared, d_score.transpose(1, 2))
+
+    def _backward_groups(
+        self, readers: Readers, queries: Tensor, d_scores: Tensor, d_queries: Tensor, d_keys: SourceTable
+    ) -> Iterator[tuple[list[int], Tensor, Tensor, Tensor, Tensor, Tensor]]:
+        """For each group of g rows: their sentences; their keys, and the keys' gradients; their rows of the others.
+
+        These are g S H twice, then the queries g 1 H, the scores' gradients g 1 S, and the queries' gradients g 1 H.
+        """
         sizes, vectors = self._groups(readers.sentences)
         _, d_vectors = d_keys._groups(readers.sentences)
-        parts = self._row_parts(d_scores, readers.sentences, sizes)  # g*S each
         first = 0
         for size, keys, d_key, query, d_score, d_query in zip(
             sizes,
             vectors,
             d_vectors,
-            queries.unsqueeze(1).split_with_sizes(sizes),  # g 1 H each
-            parts,
-            d_queries.unsqueeze(1).split_with_sizes(sizes),  # g 1 H each
+            queries.unsqueeze(1).split_with_sizes(sizes),
+            self._row_parts(d_scores, readers.sentences, sizes),
+            d_queries.unsqueeze(1).split_with_sizes(sizes),
             strict=True,
         ):
-            compared, flat = self._reciprocals(keys, query, apart)  # g S H, g*S H
-            d_weight.addmv_(flat.t(), d_score)
-            compared.addcmul_(compared, compared, value=-1)
-            by_row = d_score.view(size, 1, -1)  # g 1 S
-            torch.bmm(by_row, compared, out=d_query)
-            d_keys._add_product(readers.sentences[first : first + size], d_key, compared, by_row.transpose(1, 2))
+            yield readers.sentences[first : first + size], keys, d_key, query, d_score.view(size, 1, -1), d_query
             first += size
 
     def _reciprocals(self, vectors: Tensor, queries: Tensor, apart: bool) -> tuple[Tensor, Tensor]:
