@@ -47,7 +47,7 @@ def main() -> None:
         )
         system = SYSTEMS["trdec-binary"]
         prepared = prepare(data, system, folder / "model")
-        configuration = BatchConfiguration(batch_size=options.size)
+        configuration = BatchConfiguration(batch_type="actions", batch_size=options.size)
         plain = Batcher(prepared.train, configuration, 1)
         dropped = Batcher(prepared.train, configuration, 1, SubwordDropout(prepared.codec, 0.1, 1))
         sizes = ModelConfiguration(embedding_size=options.hidden, hidden_size=options.hidden)

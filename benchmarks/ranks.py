@@ -41,12 +41,20 @@ def configuration(folder: Path, hidden: int, subwords: int) -> Path:
             "source_subwords": {"size": subwords},
             "target_subwords": {"size": subwords},
         },
+        "batches": {"batch_type": "actions", "batch_size": 800},
         "model": {
             "embedding_size": hidden,
             "hidden_size": hidden,
             "dropout": {"embeddings": 0.2, "states": 0.2, "readout": 0.2},
         },
-        "training": {"accumulate": 4, "plot": False, "log_every": 1, "keep_best": 1, "rank_timeout": 10},
+        "training": {
+            "accumulate": 4,
+            "checkpoint_every": 200,
+            "plot": False,
+            "log_every": 1,
+            "keep_best": 1,
+            "rank_timeout": 10,
+        },
     }
     path = folder / "config.yaml"
     path.write_text(yaml.safe_dump(content))

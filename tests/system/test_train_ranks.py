@@ -25,7 +25,7 @@ data:
   dev: {source: dev.vel, target: dev.en, constituency: dev.en.con}
   source_subwords: {size: 150}
   target_subwords: {size: 150}
-batches: {batch_size: 200, subword_dropout: 0.1}
+batches: {batch_type: actions, batch_size: 200, subword_dropout: 0.1}
 model: {embedding_size: 8, hidden_size: 8, dropout: {embeddings: 0.2, states: 0.2, readout: 0.2}}
 training: {max_updates: 40, validate_every: 10, checkpoint_every: 3, log_every: 1, accumulate: 4, plot: false}
 """

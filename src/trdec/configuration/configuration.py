@@ -137,9 +137,9 @@ def load_saved_configuration(directory: Path) -> Configuration:
 def _training_pairs(content: dict[str, Any]) -> int | None:
     """How many pairs an epoch has; None if a corpus cannot be read, which is reported where it is needed."""
     try:
-        folder, train = Path(content.get("folder", "")).expanduser(), content["data"]["train"]
-        corpora = train if isinstance(train, list) else [train]
-        return round(sum(count_lines(folder / each["source"]) * float(each.get("weight", 1)) for each in corpora))
+        folder, data = Path(content.get("folder", "")).expanduser(), content["data"]
+        corpora = [*(data["train"] if isinstance(data["train"], list) else [data["train"]]), *data.get("further", ())]
+        return round(sum(count_lines(folder / corpus["source"]) * corpus.get("weight", 1) for corpus in corpora))
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError, RuntimeError, TrdecError):
         return None
 

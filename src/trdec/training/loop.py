@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import math
-import signal
-import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType, TracebackType
-from typing import Any, Generic, Self
+from typing import Any, Generic
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from trdec.configuration.sections import TrainingConfiguration
 from trdec.data.manifest import WEIGHTS
@@ -25,72 +20,11 @@ from trdec.model.weights import set_weights, weights_of, write_model_weights
 from trdec.training.checkpoint import BestWeights, Checkpoint, Checkpoints
 from trdec.training.distributed import ALONE, Ranks
 from trdec.training.interfaces import AnyBatch, Batches, Observer, Trainable
+from trdec.training.interrupt import Interrupt
 from trdec.training.metrics import Kinds, KindSums, Window, measure_dev
 from trdec.training.observers import JsonLines
 from trdec.training.optimiser import EarlyStopping, Optimiser, make_schedule
-
-
-class Stream(Generic[AnyBatch]):
-    """An endless sequence of batches, as example numbers; `epoch` and `position` say which is next."""
-
-    def __init__(self, batches: Batches[AnyBatch]) -> None:
-        self._batches = batches
-        self._planned: tuple[int, Sequence[NDArray[Any]]] | None = None
-        self.epoch = 0
-        self.position = 0
-
-    def next(self) -> NDArray[Any]:
-        """The example numbers of the next batch."""
-        if self.position >= len(self._plan(self.epoch)):
-            self.epoch, self.position = self.epoch + 1, 0
-        numbers = self._plan(self.epoch)[self.position]
-        self.position += 1
-        return numbers
-
-    def batch(self, numbers: NDArray[Any]) -> AnyBatch:
-        """The batch of the numbers that `next` gave last."""
-        return self._batches.batch(numbers, self.epoch)
-
-    def _plan(self, epoch: int) -> Sequence[NDArray[Any]]:
-        if self._planned is None or self._planned[0] != epoch:
-            plan = self._batches.plan(epoch)
-            if not len(plan):
-                raise TrainingError(
-                    "expected training examples, found none. See the data report: perhaps the filters left out "
-                    "every sentence."
-                )
-            self._planned = (epoch, plan)
-        return self._planned[1]
-
-
-class Interrupt:
-    """A context in which the first SIGINT or SIGTERM is only recorded; a second SIGINT ends at once.
-
-    A second SIGTERM does not: whoever started the training may send one, then another as it ends itself.
-    """
-
-    def __init__(self) -> None:
-        self.signal: int | None = None
-        self._before: dict[int, Any] = {}
-
-    def __enter__(self) -> Self:
-        self.signal = None
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self._before[number] = signal.signal(number, self._note)
-        return self
-
-    def _note(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        if self.signal is not None and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        self.signal = number
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
+from trdec.training.stream import Share, Stream, seed_of_batch
 
 LESS_TO_TRAIN = (
     "Choose smaller batches (batches.batch_size), shorter sentences (data.filters.max_source_length, "
@@ -113,31 +47,6 @@ class TrainingCorpus(Generic[AnyBatch]):
     dev: Batches[AnyBatch]
     kinds: Kinds
     fingerprint: str
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """What one rank did of an update, or why it did not do all of it."""
-
-    put_back: bool
-    """Whether a signal came between two of its batches."""
-    skipped: int
-    """The number of the batch whose loss is not finite, counted from 1 in the whole update; 0 if there is none."""
-    epoch: int
-    position: int
-    total: float
-    sums: KindSums
-
-    def values(self, kinds: Kinds) -> list[float]:
-        """The share as numbers, as ranks tell them each other."""
-        numbers = [self.put_back, self.skipped, self.epoch, self.position, self.total]
-        return [*numbers, *self.sums.values(kinds)]
-
-    @classmethod
-    def of_values(cls, values: Sequence[float], kinds: Kinds) -> Share:
-        """The share that has these values."""
-        put_back, skipped, epoch, position, total, *sums = values
-        return cls(bool(put_back), int(skipped), int(epoch), int(position), total, KindSums.of_values(sums, kinds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -500,8 +409,3 @@ class Loop(Generic[AnyBatch]):
 def autocast(device: torch.device, configuration: TrainingConfiguration) -> torch.autocast:
     """The context in which matrix products have the precision asked for."""
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=configuration.precision == "bfloat16")
-
-
-def seed_of_batch(seed: int, update: int, batch: int) -> int:
-    """The seed of what a network draws for this batch of this update."""
-    return int(np.random.SeedSequence((seed, update, batch)).generate_state(1, np.uint64)[0])

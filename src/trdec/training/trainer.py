@@ -56,6 +56,8 @@ def train(
     """
     directory, training = configuration.output, configuration.training
     device = choose_device(training, ranks.local)
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
     torch.set_num_threads(training.threads)
     observer = observer if ranks.is_first else SILENT
     with contextlib.ExitStack() as held:

@@ -64,8 +64,7 @@ def test_a_few_aliases_are_fine(tmp_path: Path) -> None:
     path = tmp_path / "my.yaml"
     path.write_text(MINIMAL.replace("train: {", "train: &same {").replace("{source: b.src, target: b.trg}", "*same"))
     data = load_configuration(path).data
-    (train,) = data.train
-    assert (train.source, train.target) == (data.dev.source, data.dev.target)
+    assert (data.train.source, data.train.target) == (data.dev.source, data.dev.target)
 
 
 @pytest.mark.parametrize(

@@ -94,3 +94,11 @@ def test_a_list_is_the_first_corpus_and_further_ones(tmp_path: Path) -> None:
 def test_mistakes_are_named(tmp_path: Path, train: object, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         load_configuration(written(tmp_path, train))
+
+
+def test_defaults_by_size_count_what_an_epoch_has(toy: Path, tmp_path: Path) -> None:
+    one = {"source": str(toy / "train.vel"), "target": str(toy / "train.en")}
+    alone = load_configuration(written(tmp_path, one))
+    often = load_configuration(written(tmp_path, [one, {**one, "weight": 1000}]))
+    many = load_configuration(written(tmp_path, one), pairs=1001 * sum(1 for _ in read_lines(toy / "train.vel")))
+    assert often.training == many.training != alone.training

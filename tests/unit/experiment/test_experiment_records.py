@@ -140,11 +140,19 @@ def test_a_stage_whose_result_cannot_be_used_is_a_failure_of_its_run_alone(
     def damaged(run: object) -> None:  # noqa: ARG001
         raise FileError("the log is damaged")
 
-    monkeypatch.setattr(run._Runner, "_run", lambda *arguments: (0, tmp_path / "log"))  # noqa: ARG005
+    class Idle:
+        """Machines on which every stage ends well at once."""
+
+        def run(self, *_: object) -> int:
+            return 0
+
+        def close(self) -> None:
+            """Nothing runs."""
+
     monkeypatch.setattr(run, "training_record", damaged)
     stream = io.StringIO()
     with ExperimentDisplay(plan, Console(file=stream)) as display:
-        failures = run.execute(plan, 1, display)
+        failures = run.execute(plan, 1, display, Idle())
     assert stream.getvalue().count("training failed") == 2
     assert [(failure.run.seed, failure.reason) for failure in failures] == [
         (1, "the log is damaged"),

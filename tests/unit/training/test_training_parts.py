@@ -15,9 +15,9 @@ from trdec.configuration.sections import OptimiserConfiguration, ScheduleConfigu
 from trdec.errors import CheckpointError, TrainingError
 from trdec.model.weights import average, read_tensors, set_weights, weights_of, write_tensors
 from trdec.training.checkpoint import BestWeights
-from trdec.training.loop import Stream
 from trdec.training.metrics import Kinds, measure_dev
 from trdec.training.optimiser import EarlyStopping, Optimiser, make_schedule
+from trdec.training.stream import Stream
 from trdec.training.trainer import choose_device
 
 
@@ -251,3 +251,12 @@ def test_a_device_that_is_not_there_is_refused() -> None:
     with pytest.raises(TrainingError, match=r"training.device is cuda, but torch finds no such device"):
         choose_device(TrainingConfiguration(device="cuda"))
     assert choose_device(TrainingConfiguration()).type == "cpu"
+
+
+def test_each_process_of_a_machine_has_a_device_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    configuration = TrainingConfiguration(device="cuda")
+    assert [choose_device(configuration, local) for local in range(2)] == [torch.device("cuda", n) for n in range(2)]
+    with pytest.raises(TrainingError, match=r"process 2 of this machine .*finds 2\."):
+        choose_device(configuration, 2)
