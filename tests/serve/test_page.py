@@ -174,7 +174,7 @@ def test_the_tree_is_walked_with_the_keyboard(visit: Any) -> None:
     focused = "document.activeElement.getAttribute('aria-label')"
     page.locator("svg.tree g[tabindex='0']").focus()
     assert page.evaluate(focused).startswith("ROOT")
-    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowDown"):
+    for key in ("ArrowUp", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowDown"):  # there is nothing above the root
         page.keyboard.press(key)
     assert page.evaluate(focused).startswith("eats, word 3 of 5")
     page.keyboard.press("ArrowRight")
@@ -186,6 +186,9 @@ def test_the_tree_is_walked_with_the_keyboard(visit: Any) -> None:
     for _ in range(STEPS - 2):
         page.keyboard.press(",")
     assert statuses(page)[-3:] == [["NP", "next"], ["VP", "open"], ["pre", "open"]]
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown", "End"):
+        page.keyboard.press(key)
+    assert page.evaluate(focused) == "NP, open, next to be written"  # there are no words yet
     page.keyboard.press(".")
     assert statuses(page)[2] == ["NP", "done"]
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from support import strategies
 from support.page_answers import candidate, candidate_of
-from support.page_server import PAGE
+from trdec.serve.page_files import FOLDER
 from trdec.targets.actions import EOS, Action, EmitMark, EmitWord
 from trdec.targets.derivation import BEGUN, DerivationTarget
 from trdec.targets.sequence import LinTarget
@@ -40,7 +40,7 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
     if program is None:
         pytest.skip("no node found: install nodejs to test the page's modules without a browser")
     folder = tmp_path_factory.mktemp("page")
-    for path in [*PAGE.glob("*.js"), QUESTIONS]:
+    for path in [*FOLDER.glob("*.js"), QUESTIONS]:
         shutil.copy(path, folder)
     (folder / "package.json").write_text('{"type": "module"}')
     command = [program, str(folder / QUESTIONS.name)]

@@ -10,11 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import trdec
-
-PAGE = Path(trdec.__file__).parent / "serve" / "page"
-POLICY = "default-src 'self'; img-src 'self' data: blob:; form-action 'none'; base-uri 'none'"
-TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+from trdec.serve.page_files import FOLDER, PAGE_POLICY, TYPES
 
 Answer = tuple[int, dict[str, Any], dict[str, str]]
 """A status, what is sent as JSON, and headers."""
@@ -47,8 +43,10 @@ def serving_page() -> Iterator[PageServer]:
                 self._send(503, content, "application/json", {"Retry-After": "1"})
             elif name == "v1/models":
                 self._send(200, json.dumps(held.models).encode(), "application/json", {})
-            elif name in {path.name for path in PAGE.iterdir()}:
-                self._send(200, (PAGE / name).read_bytes(), TYPES[Path(name).suffix], {"Cache-Control": "max-age=600"})
+            elif name in {path.name for path in FOLDER.iterdir()}:
+                self._send(
+                    200, (FOLDER / name).read_bytes(), TYPES[Path(name).suffix], {"Cache-Control": "max-age=600"}
+                )
             else:
                 self._send(404, b"{}", "application/json", {})
 
@@ -61,7 +59,7 @@ def serving_page() -> Iterator[PageServer]:
 
         def _send(self, status: int, content: bytes, kind: str, headers: dict[str, str]) -> None:
             self.send_response(status)
-            policy = {"Content-Security-Policy": POLICY, "Content-Type": f"{kind}; charset=utf-8"}
+            policy = {"Content-Security-Policy": PAGE_POLICY, "Content-Type": kind}
             for name, value in {**policy, "Content-Length": str(len(content)), **headers}.items():
                 self.send_header(name, value)
             self.end_headers()
