@@ -5,10 +5,15 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.ready-docs
 
-.PHONY: demo test test-slow test-systems test-breakages test-fuzz test-sanitised check format docs clean
+.PHONY: demo serve-demo test test-slow test-systems test-breakages test-fuzz test-sanitised check format docs clean
 
 demo: $(READY)  ## train two systems on a toy language, translate, draw a tree, compare
 	$(BIN)/python examples/demo.py
+
+DEMO_MODEL := demo/experiment/runs/trdec-binary-1/model
+serve-demo: $(READY)  ## serve the demo's model, with a page to look at its trees
+	test -f $(DEMO_MODEL)/model.safetensors || $(BIN)/python examples/demo.py
+	$(BIN)/trdec serve vel-en=$(DEMO_MODEL) --language-name vel=Velu
 
 test: $(READY) check  ## all tests that take a few minutes together
 	$(BIN)/python -m pytest -m "not slow" -n 2
@@ -24,7 +29,7 @@ test-sanitised: $(READY)  ## the kernels in C, built to notice every read and wr
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \
 		PYTHONPATH=build/sanitised/src $(BIN)/python -m pytest --capture=no tests/unit/model/fast/test_compiled.py
 
-test-systems: $(READY)  ## train all eight systems on the toy language: a quarter of an hour on two cores
+test-systems: $(READY)  ## train all eight systems and Transformers on the toy language: twenty minutes on two cores
 	$(BIN)/python tests/systems.py
 
 test-slow: $(READY)  ## the tests that take longer

@@ -21,11 +21,11 @@ import torch
 from torch import Tensor
 
 from machine import matrix_product_rate, peak_memory
-from trdec.configuration.sections import ModelConfiguration
+from trdec.configuration.sections import ModelConfiguration, TransformerConfiguration
 from trdec.data.batch import Inventory, SourceBatch
 from trdec.freed_memory import keep_freed_memory
 from trdec.model.interfaces import SearchPrecision
-from trdec.model.translation_model import TranslationModel
+from trdec.model.translation_model import DECODERS, ENCODERS, TranslationModel
 from trdec.search.beam import BeamSettings, beam_search
 from trdec.search.frontiers import STEPS, Effects
 from trdec.search.limits import LengthLimits
@@ -75,7 +75,16 @@ class SameKinds:
         return self._others.index_select(0, due)  # R A
 
 
-def load(folder: Path, name: str, hidden_size: int, times: int = 1) -> Work:
+@dataclass(frozen=True)
+class Network:
+    """What translates: its encoder, its decoder unless it is the system's own, and their sizes."""
+
+    encoder: str
+    decoder: str | None
+    configuration: ModelConfiguration
+
+
+def load(folder: Path, name: str, network: Network, times: int = 1) -> Work:
     """or-en dev, each line so many times over, and a random network of the sizes that the paper used."""
     source, target_pieces = Subwords.load(folder / "orm.spm.model"), Subwords.load(folder / "eng.spm.model")
     numbers = {piece: number for number, piece in enumerate(source.pieces)}
@@ -102,8 +111,8 @@ def load(folder: Path, name: str, hidden_size: int, times: int = 1) -> Work:
         torch.tensor([kind == "word" for kind in table.kinds]),
     )
     torch.manual_seed(1)
-    configuration = ModelConfiguration(embedding_size=hidden_size, hidden_size=hidden_size)
-    model = TranslationModel(configuration, inventory, decoder="sequence" if name == "seq2seq" else "tree").eval()
+    decoder = network.decoder or ("sequence" if name == "seq2seq" else "tree")
+    model = TranslationModel(network.configuration, inventory, network.encoder, decoder).eval()
     # Each rule is a kind of its own, so that the shape of the tree is the reference's.
     names = [str(action) if isinstance(action, ApplyRule) else type(action).__name__ for action in table.actions]
     numbers_of_kinds = {name: number for number, name in enumerate(dict.fromkeys(names))}
@@ -142,6 +151,8 @@ def measure(
     rate = sum(rates) / len(rates)
     return {
         "system": name,
+        "encoder": type(work.model.encoder).__name__,
+        "decoder": type(work.model.decoder).__name__,
         "beam_size": beam_size,
         "rows": rows,
         "precision": precision,
@@ -160,12 +171,12 @@ def measure(
     }
 
 
-def growth(folder: Path, name: str, hidden_size: int) -> None:
+def growth(folder: Path, name: str, network: Network) -> None:
     """Print the cost of a hypothesis and action in longer sentences and in wider beams, for batches of equal size."""
     for times in (1, 2, 4, 8):
-        work = load(folder, name, hidden_size, times)
+        work = load(folder, name, network, times)
         print(json.dumps({"length": f"{times} x dev", **measure(work, name, 5, 80, 16)}), flush=True)
-    work = load(folder, name, hidden_size)
+    work = load(folder, name, network)
     for beam_size in (5, 15, 45):
         most = max(6, 90 // beam_size)
         print(json.dumps({"beam": beam_size, **measure(work, name, beam_size, 270, most)}), flush=True)
@@ -176,22 +187,32 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="or-en: dev.orm, dev.eng and two subword models")
     systems = ["trdec", "trdec-wrapped", "seq2seq"]
     parser.add_argument("--system", choices=systems, nargs="+", default=["trdec", "seq2seq"])
+    parser.add_argument("--encoder", choices=list(ENCODERS), default="lstm")
+    parser.add_argument("--decoder", choices=list(DECODERS), help="by default tree, and sequence for seq2seq")
     parser.add_argument("--beam-size", type=int, nargs="+", default=[1, 5, 45])
     parser.add_argument("--rows", type=int, nargs="+", default=[ROWS], help="hypotheses in a batch; 1: one sentence")
     parser.add_argument("--sentences", type=int, default=358, help="at most; beam 45 takes a tenth of them")
     parser.add_argument("--hidden-size", type=int, default=512)
+    parser.add_argument("--embedding-size", type=int, help="also the width of Transformers; by default the hidden size")
+    parser.add_argument("--layers", type=int, default=4, help="layers of Transformers")
     parser.add_argument("--precision", choices=["float32", "int8"], nargs="+", default=["float32"])
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--growth", action="store_true", help="measure how cost grows with sentences and the beam")
     arguments = parser.parse_args()
     keep_freed_memory()
     torch.set_num_threads(arguments.threads)
+    sizes = ModelConfiguration(
+        embedding_size=arguments.embedding_size or arguments.hidden_size,
+        hidden_size=arguments.hidden_size,
+        transformer=TransformerConfiguration(layers=arguments.layers),
+    )
+    network = Network(arguments.encoder, arguments.decoder, sizes)
     if arguments.growth:
         for name in arguments.system:
-            growth(arguments.data, name, arguments.hidden_size)
+            growth(arguments.data, name, network)
         return
     for name in arguments.system:
-        work = load(arguments.data, name, arguments.hidden_size)
+        work = load(arguments.data, name, network)
         for beam_size in arguments.beam_size:
             for rows in arguments.rows:
                 most = arguments.sentences if beam_size < 20 else max(1, arguments.sentences // 10)

@@ -2,6 +2,7 @@
 
     python benchmarks/training.py --data FOLDER
     python benchmarks/training.py --growth
+    python benchmarks/training.py --encoder transformer --decoder tree-transformer transformer --embedding-size 256
 
 TrDec writes balanced binary trees with every word in a node of its own; seq2seq writes the same words. Without
 --data, sentences of or-en's shape are drawn at random. Rates are given by the clock (`wall`) and by the processor time
@@ -19,6 +20,7 @@ import random
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +29,10 @@ import torch
 from numpy.typing import NDArray
 
 from machine import matrix_product_rate, peak_memory, read_rate
-from trdec.configuration.sections import ModelConfiguration
+from trdec.configuration.sections import ModelConfiguration, TransformerConfiguration
 from trdec.data.batch import Batch, Inventory, SourceBatch
 from trdec.freed_memory import keep_freed_memory
-from trdec.model.translation_model import TranslationModel
+from trdec.model.translation_model import DECODERS, ENCODERS, TranslationModel
 from trdec.targets.derivation import BEGUN, DerivationTarget
 from trdec.targets.sequence import Seq2SeqTarget
 from trdec.targets.target import ActionTable, Target, replay
@@ -46,7 +48,7 @@ REFERENCE_RATE = 140.0
 GOALS: dict[tuple[str, bool], float] = {("tree", True): 270.0, ("tree", False): 480.0, ("sequence", False): 1500.0}
 """Subwords a second at that rate, by decoder and whether batches are of about 800 steps; for others the best counts."""
 
-DEFAULT_SIZES = {"tree": [800, 3200, 6400, 12800], "sequence": [800, 6400, 12800]}
+DEFAULT_SIZES = {DerivationTarget: [800, 3200, 6400, 12800], Seq2SeqTarget: [800, 6400, 12800]}
 """Source and target steps in a batch."""
 
 
@@ -96,12 +98,17 @@ class Load:
     is_subword: torch.Tensor  # A bool
 
 
+def target_of(decoder: str) -> type[Target[Any]]:
+    """What the decoder is made to write."""
+    return DerivationTarget if "tree" in decoder else Seq2SeqTarget
+
+
 def load(pairs: Pairs, decoder: str) -> Load:
     """The steps that the decoder's target takes for the sentences."""
     trees: list[Nonterminal] = [
         segment(wrap_words(rooted(version_1(words))), lambda word: pairs.cuts[word]) for words in pairs.targets
     ]
-    make: Any = {"tree": DerivationTarget, "sequence": Seq2SeqTarget}[decoder]
+    make: Any = target_of(decoder)
     target: Target[Any] = make.from_trees(trees, pairs.vocabulary)
     table = ActionTable(target)
     words = torch.tensor([symbol in (PRE, BEGUN) for symbol in table.symbols])
@@ -162,11 +169,11 @@ def train(model: TranslationModel, optimiser: torch.optim.Optimizer, batch: Batc
 
 
 def measure(
-    work: Load, configuration: ModelConfiguration, decoder: str, budget: int, seconds: float
+    work: Load, configuration: ModelConfiguration, encoder: str, decoder: str, budget: int, seconds: float
 ) -> dict[str, object]:
     """The speed of updates on batches of this size."""
     torch.manual_seed(1)
-    model = TranslationModel(configuration, work.inventory, decoder=decoder)
+    model = TranslationModel(configuration, work.inventory, encoder, decoder)
     optimiser = torch.optim.Adam(model.parameters(), lr=0.001, fused=True)
     stream = batches(work, budget, seed=3)
     train(model, optimiser, next(stream))
@@ -184,8 +191,12 @@ def measure(
     rates.append(matrix_product_rate(0.5))
     rate = sum(rates) / len(rates)
     scaled = subwords / processor / rate * REFERENCE_RATE
+    goal = GOALS.get((decoder, budget <= 800)) if encoder == "lstm" and configuration.hidden_size == 512 else None
     return {
+        "encoder": encoder,
         "decoder": decoder,
+        "weights": sum(weight.numel() for weight in model.parameters()),
+        "embedding_size": configuration.embedding_size,
         "hidden_size": configuration.hidden_size,
         "readout": configuration.readout,
         "steps_per_batch": budget,
@@ -201,13 +212,15 @@ def measure(
         "read_gb_per_second": round(read_rate(), 1),
         "subwords_per_gflop": round(subwords / processor / rate, 3),
         "subwords_per_second_at_140_gflops": round(scaled, 1),
-        "goal_at_140_gflops": GOALS.get((decoder, budget <= 800)) if configuration.hidden_size == 512 else None,
+        "goal_at_140_gflops": goal,
         "microseconds_per_action_cpu": round(processor / actions * 1e6, 1),
         "peak_memory_gb": round(peak_memory(), 2),
     }
 
 
-def growth(configuration: ModelConfiguration, decoder: str, seconds: float) -> Iterator[dict[str, object]]:
+def growth(
+    configuration: ModelConfiguration, encoder: str, decoder: str, seconds: float
+) -> Iterator[dict[str, object]]:
     """The cost of an action in longer sentences, 16 in a batch, and in a larger corpus."""
     shortest = 8
     for times in (1, 2, 4, 8):
@@ -215,40 +228,46 @@ def growth(configuration: ModelConfiguration, decoder: str, seconds: float) -> I
         budget = 16 * max(len(steps) + len(source) for steps, source in zip(work.steps, work.sources, strict=True))
         yield {
             "sentence_length": f"{times} x {shortest} words",
-            **measure(work, configuration, decoder, budget, seconds),
+            **measure(work, configuration, encoder, decoder, budget, seconds),
         }
     for count in (500, 5000):
         work = load(random_pairs(count), decoder)
-        yield {"corpus": f"{count} sentences", **measure(work, configuration, decoder, 3200, seconds)}
+        yield {"corpus": f"{count} sentences", **measure(work, configuration, encoder, decoder, 3200, seconds)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="a folder with train.orm, train.eng and two subword models")
-    parser.add_argument("--decoder", choices=["tree", "sequence"], nargs="+", default=["tree", "sequence"])
+    parser.add_argument("--encoder", choices=list(ENCODERS), nargs="+", default=["lstm"])
+    parser.add_argument("--decoder", choices=list(DECODERS), nargs="+", default=["tree", "sequence"])
     parser.add_argument("--steps-per-batch", type=int, nargs="+", help="sizes of batches to measure")
     parser.add_argument("--readout", choices=["paper", "released"], default="released")
     parser.add_argument("--attention", choices=["additive", "dot"], default="additive")
     parser.add_argument("--hidden-size", type=int, default=512)
+    parser.add_argument("--embedding-size", type=int, help="also the width of Transformers; by default the hidden size")
+    parser.add_argument("--layers", type=int, default=4, help="layers of Transformers")
     parser.add_argument("--growth", action="store_true", help="measure how cost grows with sentences and corpus")
     parser.add_argument("--seconds", type=float, default=15.0, help="how long to measure each batch size")
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
     keep_freed_memory()
     torch.set_num_threads(arguments.threads)
-    size = arguments.hidden_size
     configuration = ModelConfiguration(
-        embedding_size=size, hidden_size=size, readout=arguments.readout, attention=arguments.attention
+        embedding_size=arguments.embedding_size or arguments.hidden_size,
+        hidden_size=arguments.hidden_size,
+        readout=arguments.readout,
+        attention=arguments.attention,
+        transformer=TransformerConfiguration(layers=arguments.layers),
     )
     pairs = random_pairs() if arguments.data is None else pairs_from(arguments.data)
-    for decoder in arguments.decoder:
+    for encoder, decoder in product(arguments.encoder, arguments.decoder):
         if arguments.growth:
-            for result in growth(configuration, decoder, arguments.seconds):
+            for result in growth(configuration, encoder, decoder, arguments.seconds):
                 print(json.dumps(result), flush=True)
             continue
         work = load(pairs, decoder)
-        for budget in arguments.steps_per_batch or DEFAULT_SIZES[decoder]:
-            print(json.dumps(measure(work, configuration, decoder, budget, arguments.seconds)), flush=True)
+        for budget in arguments.steps_per_batch or DEFAULT_SIZES[target_of(decoder)]:
+            print(json.dumps(measure(work, configuration, encoder, decoder, budget, arguments.seconds)), flush=True)
 
 
 if __name__ == "__main__":

@@ -52,6 +52,7 @@ trees
 annotating
 evaluation
 experiments
+transformers
 configuration
 formats
 python_api

@@ -1,6 +1,6 @@
-"""Train each of the eight systems on the toy language and see that it learns.
+"""Train each of the eight systems, and Transformers, on the toy language and see that they learn.
 
-    make test-systems        [or: python tests/systems.py --jobs 1 seq2seq lin]
+    make test-systems        [or: python tests/systems.py --jobs 1 seq2seq lin transformer/tree]
 
 Each system is trained by configs/toy.yaml on one thread, translates the toy test set, and must reach 90 BLEU
 after at most 5 minutes of training. Prints one line a system, with sacreBLEU's signature, and ends with 1
@@ -29,6 +29,22 @@ SENTENCES = 10_000
 ENOUGH = 90.0
 SECONDS = 300.0
 
+TRANSFORMER = (
+    *("model.embedding_size=128", "model.transformer={layers: 2, heads: 4, feed_forward: 256}"),
+    *("model.initialisation=xavier", "model.dropout={embeddings: 0.1, states: 0.1, readout: 0.1}"),
+    *("training.optimiser.learning_rate=0.003", "training.schedule.warmup_updates=100"),
+)
+
+ROWS: dict[str, tuple[str, ...]] = {name: (f"system={name}",) for name in SYSTEMS} | {
+    f"{encoder}/{decoder}": (f"system={name}", f"system.encoder={encoder}", f"system.decoder={decoder}", *TRANSFORMER)
+    for name, encoder, decoder in (
+        ("trdec-con", "transformer", "tree"),
+        ("seq2seq", "transformer", "transformer"),
+        ("trdec-con", "transformer", "tree-transformer"),
+    )
+}
+"""What is changed in the toy recipe, by the name of a row."""
+
 
 @dataclass(frozen=True)
 class Result:
@@ -56,11 +72,11 @@ def trdec(*arguments: object) -> str:
 
 def learn(system: str) -> Result:
     """Train, translate the test set, score."""
-    model = FOLDER / system
+    model = FOLDER / system.replace("/", "-")
     shutil.rmtree(model, ignore_errors=True)
     toy = FOLDER / "toy"
     begin = time.perf_counter()
-    trdec("train", "configs/toy.yaml", f"system={system}", f"folder={toy}", f"output={model}")
+    trdec("train", "configs/toy.yaml", *ROWS[system], f"folder={toy}", f"output={model}")
     seconds = time.perf_counter() - begin
     hypotheses = trdec("translate", model, "--input", toy / "test.vel").splitlines()
     references = (toy / "test.en").read_text(encoding="utf-8").splitlines()
@@ -72,7 +88,7 @@ def learn(system: str) -> Result:
 def main() -> None:
     """Train the systems asked for, all by default."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("systems", nargs="*", default=list(SYSTEMS), help="which systems; all by default")
+    parser.add_argument("systems", nargs="*", default=list(ROWS), help="which rows; all by default")
     parser.add_argument("--jobs", type=int, default=2, help="how many at once, one thread each")
     parser.add_argument("--json", type=Path, help="also write the results to this file")
     arguments = parser.parse_args()
@@ -83,7 +99,7 @@ def main() -> None:
         for result in pool.map(learn, arguments.systems):
             results.append(result)
             verdict = "good" if result.good else "FELL SHORT"
-            print(f"{result.system:16}{result.bleu:7.1f} BLEU {result.seconds:6.0f} s  {verdict}", flush=True)
+            print(f"{result.system:30}{result.bleu:7.1f} BLEU {result.seconds:6.0f} s  {verdict}", flush=True)
     print(results[0].signature)
     if arguments.json:
         arguments.json.write_text(json.dumps([vars(result) for result in results], indent=2) + "\n")

@@ -26,7 +26,7 @@ LAYERS = [
     ["evaluation"],
     ["training"],
     ["corpora"],
-    ["experiment"],
+    ["experiment", "serve"],
     ["cli"],
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

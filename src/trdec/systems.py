@@ -31,8 +31,8 @@ ANNOTATIONS: dict[str, str] = {CONSTITUENCY: "penn", DEPENDENCY: "conllu", SUPER
 TREES = (*ANNOTATIONS, *BUILDERS)
 """The kinds of tree that have a name: read from a file, or built from the words."""
 
-ENCODER_NAMES = ("lstm",)
-DECODER_NAMES = ("tree", "sequence")
+ENCODER_NAMES = ("lstm", "transformer")
+DECODER_NAMES = ("tree", "sequence", "tree-transformer", "transformer")
 """The encoders and decoders that have a name; their classes are in `trdec.model`, which needs torch."""
 
 
@@ -68,7 +68,8 @@ class System(BaseModel):
     decoder: str = Field(
         default="tree",
         description="What chooses the next action: tree (TrDec's two RNNs), sequence (the attentional LSTM that writes "
-        "sequences), or a class of your own as module:Class.",
+        "sequences), tree-transformer or transformer (the same two without recurrence), or a class of your own as "
+        "module:Class.",
     )
 
     @field_validator("trees", "transforms", mode="before")

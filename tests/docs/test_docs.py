@@ -3,13 +3,15 @@
 In a block that opens with ```console, a line that starts with `$ ` is a command for bash; lines that start with
 `> ` right after it are the rest of the command; the lines that follow are what it prints, on either stream. `...`
 on a line of its own stands for any lines. The blocks of a file run in order, in one temporary directory. A block
-that opens with ```console no-run is shown as skipped.
+that opens with ```console no-run is shown as skipped. A process whose number a file `*.pid` holds is ended at last.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -144,13 +146,18 @@ NOT_RUN = [(path, block) for path in DOCUMENTS if path.exists() for block in _co
 
 @pytest.mark.parametrize("path", RUN, ids=_name)
 def test_commands_print_what_the_document_shows(path: Path, tmp_path: Path) -> None:
-    for block in _console(path, ""):
-        for command in commands(block):
-            output, code = run(command.text, tmp_path)
-            expected, found = trimmed(list(command.expected)), trimmed(output.split("\n"))
-            where = f"{_name(path)}, line {command.line}: $ {command.text}"
-            assert agrees(expected, found), "\n".join([where, "expected:", *expected, "found:", *found])
-            assert code == 0 or expected, f"{where}\nends with {code} and prints nothing"
+    try:
+        for block in _console(path, ""):
+            for command in commands(block):
+                output, code = run(command.text, tmp_path)
+                expected, found = trimmed(list(command.expected)), trimmed(output.split("\n"))
+                where = f"{_name(path)}, line {command.line}: $ {command.text}"
+                assert agrees(expected, found), "\n".join([where, "expected:", *expected, "found:", *found])
+                assert code == 0 or expected, f"{where}\nends with {code} and prints nothing"
+    finally:
+        for file in tmp_path.glob("*.pid"):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(file.read_text()), signal.SIGKILL)
 
 
 @pytest.mark.parametrize(("path", "block"), NOT_RUN, ids=[f"{_name(path)}:{block.line}" for path, block in NOT_RUN])

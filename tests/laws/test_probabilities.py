@@ -14,19 +14,19 @@ from support.random_batches import (
     sequence_inventory,
     tree_inventory,
 )
-from trdec.configuration.sections import ModelConfiguration
+from support.small_models import SMALL
 from trdec.data.batch import Batch
-from trdec.model.translation_model import TranslationModel
+from trdec.model.translation_model import DECODERS, TranslationModel
 
 torch.set_num_threads(1)
 
-decoders = pytest.mark.parametrize("decoder", ["tree", "sequence"])
+decoders = pytest.mark.parametrize("decoder", DECODERS)
 
 
 def make_model(decoder: str) -> TranslationModel:
     torch.manual_seed(2)
-    inventory = tree_inventory() if decoder == "tree" else sequence_inventory()
-    configuration = ModelConfiguration(embedding_size=3, hidden_size=4, readout="released", initialisation_range=0.8)
+    inventory = sequence_inventory() if decoder == "sequence" else tree_inventory()
+    configuration = SMALL.model_copy(update={"initialisation_range": 0.8})
     return TranslationModel(configuration, inventory, decoder=decoder).double().eval()
 
 

@@ -18,16 +18,15 @@ from support.search_laws import (
     is_the_same_in_any_batch,
     legal_and_whole,
 )
-from support.small_models import TARGETS, Tiny, small
+from support.small_models import ROWS, TARGETS, Tiny, small
 from trdec.data.batch import SourceBatch
 from trdec.search.beam import BeamSettings, beam_search
 from trdec.search.frontiers import STEPS, Effects, Frontiers
 from trdec.search.limits import LengthLimits, Normalisation
-from trdec.systems import SYSTEMS
 from trdec.targets.target import ActionTable
 
 targets = pytest.mark.parametrize("name", TARGETS)
-systems = pytest.mark.parametrize("system", SYSTEMS)
+systems = pytest.mark.parametrize("system", ROWS)
 normalisations = pytest.mark.parametrize(
     "normalisation",
     [Normalisation(0.0), Normalisation(1.0), Normalisation(0.7, "words")],

@@ -1,7 +1,8 @@
-"""The laws of search on trained networks of all eight systems, and on a space small enough to list whole."""
+"""The laws of search on trained networks of all systems and decoders, and on a space small enough to list whole."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from support.search_laws import (
     is_legal_and_scored_as_in_training,
     is_the_same_in_any_batch,
 )
-from support.small_models import Small
+from support.small_models import ROWS, Small
 from trdec.configuration import load_configuration
 from trdec.corpora.toy.generate import write_corpus
 from trdec.data.batch import collate
@@ -24,7 +25,7 @@ from trdec.data.store import Example
 from trdec.search.beam import BeamSettings, beam_search
 from trdec.search.frontiers import Effects
 from trdec.search.limits import LengthLimits, Normalisation
-from trdec.systems import SYSTEMS, system_name
+from trdec.systems import system_name
 from trdec.targets.target import replay
 from trdec.training.trainer import train
 from trdec.translation.model_directory import load_model
@@ -37,7 +38,7 @@ SMALL = [
     *("data.source_subwords.size=80", "data.target_subwords.size=70", "model.dropout={}"),
     *("model.embedding_size=32", "model.hidden_size=32", "training.plot=false"),
     *("training.max_updates=90", "training.validate_every=90", "training.schedule.warmup_updates=5"),
-    "training.optimiser.learning_rate=0.02",
+    *("training.optimiser.learning_rate=0.02", "model.transformer={layers: 1, heads: 2, feed_forward: 64}"),
 ]
 """The toy recipe made so small that a system learns some sentences by heart in seconds."""
 
@@ -52,12 +53,13 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session", params=SYSTEMS)
+@pytest.fixture(scope="session", params=ROWS)
 def trained(request: pytest.FixtureRequest, toy: Path) -> Small:
     """A network that learnt, in double precision, so that rounding decides nothing."""
     torch.set_num_threads(1)
     output = toy / request.param
-    overrides = [f"system={request.param}", f"folder={toy / 'toy'}", f"output={output}", *SMALL]
+    system = json.dumps(ROWS[request.param].model_dump(mode="json"))
+    overrides = [f"system={system}", f"folder={toy / 'toy'}", f"output={output}", *SMALL]
     train(load_configuration(RECIPE, overrides))
     codec, model, _ = load_model(output)
     lines = (toy / "toy" / "train.vel").read_text(encoding="utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""Tiny targets, and small random networks of all eight systems over the toy language."""
+"""Tiny targets, and small random networks of all systems, encoders and decoders over the toy language."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +17,18 @@ from trdec.configuration.sections import (
     DataConfiguration,
     ModelConfiguration,
     SubwordConfiguration,
+    TransformerConfiguration,
 )
 from trdec.corpora.toy.generate import write_corpus
 from trdec.data.batch import SourceBatch
 from trdec.data.codec import Codec
-from trdec.data.prepare import prepare
+from trdec.data.prepare import Preparation, prepare
 from trdec.data.store import Prepared
 from trdec.model.interfaces import SearchModel
-from trdec.model.translation_model import TranslationModel
+from trdec.model.translation_model import DECODERS, ENCODERS, TranslationModel
 from trdec.search.frontiers import Effects
 from trdec.search.tabular import TabularModel
-from trdec.systems import SYSTEMS
+from trdec.systems import SYSTEMS, System
 from trdec.targets.derivation import DerivationTarget
 from trdec.targets.sequence import CcgTarget, LinTarget, Seq2SeqTarget
 from trdec.targets.target import ActionTable, Target
@@ -42,6 +44,22 @@ TARGETS: dict[str, Target[Any]] = {
     "ccg": CcgTarget(["N", "N/N"], ["a", "b"]),
     "lin": LinTarget(["(S", ")S"], ["a", "b"]),
 }
+
+
+UNSEEN = [name for name in DECODERS if not any(row.decoder == name for row in SYSTEMS.values())]
+
+ROWS: dict[str, System] = SYSTEMS | {
+    f"{encoder} and {decoder}": System.model_validate(
+        SYSTEMS["trdec-con"].model_dump() | {"encoder": encoder, "decoder": decoder}
+    )
+    for encoder, decoder in zip(cycle(reversed(ENCODERS)), UNSEEN, strict=False)
+}
+"""The paper's systems, and rows that write derivations with every other registered decoder and encoder."""
+
+SMALL = ModelConfiguration(
+    embedding_size=8, hidden_size=7, transformer=TransformerConfiguration(layers=2, heads=2, feed_forward=6)
+)
+"""Sizes that are quick, fit every encoder and decoder, and differ from each other."""
 
 
 @dataclass(frozen=True)
@@ -120,20 +138,29 @@ def _toy() -> tuple[tempfile.TemporaryDirectory[str], DataConfiguration]:
 
 
 @cache
-def small_dev(system: str) -> Prepared:
-    """The examples of the dev corpus, as a system's small network takes them."""
+def _prepared(trees: tuple[str, ...], transforms: tuple[str, ...], target: str) -> Preparation:
+    """The toy corpus, as all systems with these trees and this target take it."""
     folder, data = _toy()
-    return prepare(data, SYSTEMS[system], Path(folder.name) / system).dev
+    system = System(trees=trees, transforms=transforms, target=target)
+    return prepare(data, system, Path(folder.name) / "+".join([*trees, *transforms, target]))
+
+
+def _preparation(row: System) -> Preparation:
+    return _prepared(row.trees, row.transforms, row.target)
+
+
+def small_dev(system: str) -> Prepared:
+    """The examples of the dev corpus, as the small network of one of the rows takes them."""
+    return _preparation(ROWS[system]).dev
 
 
 @cache
 def small(system: str, seed: int = 1, spread: float = 0.7) -> Small:
-    """A network with random weights in double precision, so that rounding decides nothing."""
-    folder, data = _toy()
-    codec = prepare(data, SYSTEMS[system], Path(folder.name) / system).codec
+    """A network of one of the rows with random weights in double precision, so that rounding decides nothing."""
+    row = ROWS[system]
+    codec = _preparation(row).codec
     torch.manual_seed(seed)
-    configuration = ModelConfiguration(embedding_size=6, hidden_size=8, initialisation_range=spread)
-    decoder = SYSTEMS[system].decoder
-    model = TranslationModel(configuration, codec.inventory(), decoder=decoder).double().eval()
-    lines = data.dev.source.read_text(encoding="utf-8").splitlines()
+    configuration = SMALL.model_copy(update={"initialisation_range": spread})
+    model = TranslationModel(configuration, codec.inventory(), row.encoder, row.decoder).double().eval()
+    lines = _toy()[1].dev.source.read_text(encoding="utf-8").splitlines()
     return Small(codec, model, Effects.of(codec.target, codec.table, [codec.unknown_action]), lines)

@@ -18,9 +18,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from support.small_models import ROWS
 from trdec.cli import main
 from trdec.corpora.toy.generate import write_corpus
 from trdec.data.manifest import MANIFEST, WEIGHTS
+from trdec.systems import SYSTEMS
 from trdec.training import loop
 from trdec.translation.model_directory import load_model
 
@@ -165,6 +167,17 @@ def kill_and_compare(experiment: Experiment, run: Run, folder: Path, kills: int,
 
 def test_three_kills_leave_no_trace(experiment: Experiment, run: Run, tmp_path: Path) -> None:
     kill_and_compare(experiment, run, tmp_path, kills=3, seed=1)
+
+
+@pytest.mark.parametrize("row", [name for name in ROWS if name not in SYSTEMS])
+def test_every_encoder_and_decoder_is_resumed_to_the_bit(run: Run, tmp_path: Path, row: str) -> None:
+    keys = (f"system.encoder={ROWS[row].encoder}", f"system.decoder={ROWS[row].decoder}", "training.final_weights=last")
+    small = ("model.transformer={layers: 2, heads: 2, feed_forward: 8}", "training.schedule.kind=constant")
+    for name, updates in (("whole", 6), ("parted", 3), ("parted", 6)):
+        code, _, errors = run(tmp_path / name, *keys, *small, f"training.max_updates={updates}")
+        assert code == 0, errors
+    assert "resuming after update 3, " in errors
+    assert (tmp_path / "parted" / WEIGHTS).read_bytes() == (tmp_path / "whole" / WEIGHTS).read_bytes()
 
 
 @pytest.mark.slow

@@ -89,6 +89,7 @@ def _add_verbs() -> None:
         init,
         prepare,
         score,
+        serve,
         tokenise,
         toy,
         train,
@@ -106,6 +107,7 @@ def _add_verbs() -> None:
     app.command("prepare")(prepare.prepare_command)
     app.command("train")(train.train_command)
     app.command("translate")(translate.translate_command)
+    app.command("serve")(serve.serve_command)
     app.command("export")(export.export_command)
     app.command("score")(score.score_command)
     app.command("experiment")(experiment.experiment_command)

@@ -19,6 +19,7 @@ from trdec.configuration.sections import (
     TrainingConfiguration,
 )
 from trdec.errors import ConfigError, TrdecError, UsageError
+from trdec.extensions import is_extension
 from trdec.files import at_home, count_lines, writing
 from trdec.systems import SYSTEMS, System, system_called, system_name, system_of_version_1, system_or_keys
 
@@ -88,6 +89,12 @@ class Configuration(BaseModel):
             )
         return self
 
+    @model_validator(mode="after")
+    def _heads_fit_into_transformers(self) -> Self:
+        if any("transformer" in name for name in (self.system.encoder, self.system.decoder) if not is_extension(name)):
+            self.model.transformer.head_size(self.model.embedding_size)
+        return self
+
     @property
     def located_data(self) -> DataConfiguration:
         """The data with every path below `folder`."""
@@ -134,7 +141,7 @@ def _training_pairs(content: dict[str, Any]) -> int | None:
         corpora = [*(data["train"] if isinstance(data["train"], list) else [data["train"]]), *data.get("further", ())]
         pairs: float = sum(count_lines(folder / corpus["source"]) * corpus.get("weight", 1) for corpus in corpora)
         return round(pairs)
-    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError, TrdecError):
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError, RuntimeError, TrdecError):
         return None
 
 

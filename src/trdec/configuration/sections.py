@@ -207,17 +207,45 @@ class DropoutConfiguration(_Configuration):
         ge=0,
         lt=1,
         description="Dropout rate of every LSTM's hidden state in its recurrent product; the same elements are dropped "
-        "at all steps of a sentence.",
+        "at all steps of a sentence. In a Transformer, the rate of what each attention and each feed-forward part "
+        "adds, drawn for each element.",
     )
     readout: float = Field(
         default=0.0, ge=0, lt=1, description="Dropout rate of the features before the softmax, drawn for each element."
     )
 
 
+class TransformerConfiguration(_Configuration):
+    """The Transformers, where the system has any. They are as wide as the embeddings, `model.embedding_size`."""
+
+    layers: int = Field(default=4, gt=0, le=1024, description="Number of layers in an encoder, and in a decoder.")
+    heads: int = Field(
+        default=4,
+        gt=0,
+        le=1024,
+        description="Number of attention heads; embedding_size must be a multiple of twice as many. In a tree "
+        "Transformer, half of them see only ancestors.",
+    )
+    feed_forward: int = Field(
+        default=1024, gt=0, le=65_536, description="Size of the inner states of the feed-forward parts."
+    )
+
+    def head_size(self, width: int) -> int:
+        """The size of each head in a Transformer of this width; ValueError if there is none."""
+        if width % (2 * self.heads):
+            raise ValueError(
+                f"a Transformer needs a model.embedding_size that is a multiple of twice model.transformer.heads, "
+                f"{2 * self.heads}; found {width}."
+            )
+        return width // self.heads
+
+
 class ModelConfiguration(_Configuration):
     """The network."""
 
-    embedding_size: int = Field(default=256, gt=0, le=65_536, description="Size of source and action embeddings.")
+    embedding_size: int = Field(
+        default=256, gt=0, le=65_536, description="Size of source and action embeddings, and the width of Transformers."
+    )
     hidden_size: int = Field(
         default=256, gt=0, le=65_536, description="Size of every LSTM's state; of the encoder's, per direction."
     )
@@ -252,6 +280,9 @@ class ModelConfiguration(_Configuration):
         gt=0,
         le=1000,
         description="uniform: draw from the range between minus this number and this number.",
+    )
+    transformer: TransformerConfiguration = Field(
+        default=TransformerConfiguration(), description="The size of Transformers, where the system has any."
     )
     dropout: DropoutConfiguration = Field(default=DropoutConfiguration(), description="Dropout in training.")
 

@@ -23,7 +23,7 @@ from trdec.experiment.run import log_of, start_stage
 THREADS, MEMORY = "threads", "memory"
 """The resources that workers declare and stages take: threads, and GB of memory."""
 
-LOOK = 1.0
+LOOK_EVERY = 1.0
 """Seconds between two looks at whether a stage is still wanted."""
 
 
@@ -37,7 +37,7 @@ def run_task(key: str, folder: str, lock: str, log: str, arguments: Sequence[str
     with process.stdin:
         while True:
             try:
-                return process.wait(LOOK)
+                return process.wait(LOOK_EVERY)
             except subprocess.TimeoutExpired:
                 if not _is_wanted(key):
                     process.terminate()

@@ -96,7 +96,7 @@ class Plan:
         seeds = self.experiment.seeds
 
         def place(run: Run) -> tuple[int, bool]:
-            return seeds.index(run.seed), run.training.system.decoder != "tree"
+            return seeds.index(run.seed), run.training.system.target != "derivation"
 
         return tuple(sorted(self.runs, key=place))
 

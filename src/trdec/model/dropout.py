@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
@@ -35,23 +36,27 @@ def drop(values: Tensor, mask: Tensor | None) -> Tensor:
 class DecoderDropout:
     """The masks of a decoder for one batch, or for one step of it; a field that is None drops nothing.
 
-    The tree decoder's `rule` fields belong to its rule RNN, the sequence decoder's to its only LSTM.
+    The tree decoder's `rule` fields belong to its rule RNN, those of other decoders to all that they have.
     """
 
     rule_embeddings: Tensor | None = None  # B T E, or B E for one step
     word_embeddings: Tensor | None = None  # B T E
     rule_states: Tensor | None = None  # B H: the same at all steps
     word_states: Tensor | None = None  # B H
+    added: Tensor | None = None  # B T 3L E: what the parts of a Transformer's layers add
     features: Tensor | None = None  # B T F
 
     def at(self, step: int) -> DecoderDropout:
         """The masks of one step."""
-        chosen = {
-            name: mask[:, step]
-            for name in ("rule_embeddings", "word_embeddings", "features")
-            if (mask := getattr(self, name)) is not None
-        }
-        return replace(self, **chosen)
+        return self._changed(lambda mask: mask[:, step])
+
+    def of_one_step(self) -> DecoderDropout:
+        """The masks of one step as those of a batch that has only this step."""
+        return self._changed(lambda mask: mask.unsqueeze(1))
+
+    def _changed(self, change: Callable[[Tensor], Tensor]) -> DecoderDropout:
+        names = ("rule_embeddings", "word_embeddings", "added", "features")
+        return replace(self, **{name: change(mask) for name in names if (mask := getattr(self, name)) is not None})
 
 
 NO_DROPOUT = DecoderDropout()

@@ -172,6 +172,13 @@ class DecoderPass:
     attention: Mapping[str, Tensor]  # N S by RNN, zero where it did not run
     shape: tuple[int, int]  # B, T
 
+    @classmethod
+    def of(cls, features: Tensor, attention: Mapping[str, Tensor], padding: Tensor) -> DecoderPass:
+        """The output with features B T F, attention B T S by RNN and padding B T."""
+        places = (~padding).flatten().nonzero().squeeze(1)  # N
+        packed = {rnn: weights.flatten(0, 1)[places] for rnn, weights in attention.items()}  # N S each
+        return cls(features.flatten(0, 1)[places], places, packed, (padding.shape[0], padding.shape[1]))
+
     def pack(self, padded: Tensor) -> Tensor:
         """B T -> N."""
         return padded.flatten(0, 1).index_select(0, self.places)
@@ -182,22 +189,22 @@ class DecoderPass:
         return flat.index_copy(0, self.places, packed).view(*self.shape, *packed.shape[1:])
 
 
+def previous_actions(batch: Batch, none_yet: int) -> Tensor:
+    """B T: the action before each step."""
+    return torch.cat([torch.full_like(batch.actions[:, :1], none_yet), batch.actions[:, :-1]], dim=1)
+
+
 def step_through(decoder: AnyDecoder, encoding: Encoding, batch: Batch, dropout: DecoderDropout) -> DecoderPass:
     """The features of all steps by the decoder's own `step`: how a decoder without a fast form is trained."""
     memory = decoder.prepare(encoding)
     state = decoder.start(memory)
-    previous = torch.full_like(batch.source.lengths, decoder.embedding.num_embeddings - 1)  # B
+    previous = previous_actions(batch, decoder.embedding.num_embeddings - 1)  # B T
     features, attention = [], []
     for step in range(batch.actions.shape[1]):
         found, state = decoder.step(
-            state, memory, previous, batch.symbols[:, step], batch.parents[:, step], dropout.at(step)
+            state, memory, previous[:, step], batch.symbols[:, step], batch.parents[:, step], dropout.at(step)
         )
         features.append(found)  # B F
         attention.append(state.attention)  # B S each
-        previous = batch.actions[:, step]
-    places = (~batch.padding).flatten().nonzero().squeeze(1)  # N
-    packed = {
-        rnn: torch.stack([each[rnn] for each in attention], dim=1).flatten(0, 1)[places] for rnn in attention[0]
-    }  # N S each
-    shape = (batch.num_sentences, batch.actions.shape[1])
-    return DecoderPass(torch.stack(features, dim=1).flatten(0, 1)[places], places, packed, shape)
+    together = {rnn: torch.stack([each[rnn] for each in attention], dim=1) for rnn in attention[0]}  # B T S each
+    return DecoderPass.of(torch.stack(features, dim=1), together, batch.padding)

@@ -29,15 +29,23 @@ from trdec.model.interfaces import (
 )
 from trdec.model.sequence_decoder import SequenceDecoder
 from trdec.model.softmax import ActionSoftmax
+from trdec.model.transformer.decoder import TransformerDecoder
+from trdec.model.transformer.encoder import TransformerEncoder
+from trdec.model.transformer.tree_decoder import TreeTransformerDecoder
 from trdec.model.tree_decoder import TreeDecoder
 
 MakeEncoder = Callable[[ModelConfiguration, int], Encoder]
 MakeDecoder = Callable[[ModelConfiguration, Inventory, int], AnyDecoder]
 
-ENCODERS: dict[str, MakeEncoder] = {"lstm": LSTMEncoder}
+ENCODERS: dict[str, MakeEncoder] = {"lstm": LSTMEncoder, "transformer": TransformerEncoder}
 """From the configuration and the number of source pieces to an encoder, by the name that systems use."""
 
-DECODERS: dict[str, MakeDecoder] = {"tree": TreeDecoder, "sequence": SequenceDecoder}
+DECODERS: dict[str, MakeDecoder] = {
+    "tree": TreeDecoder,
+    "sequence": SequenceDecoder,
+    "tree-transformer": TreeTransformerDecoder,
+    "transformer": TransformerDecoder,
+}
 """From the configuration, the inventory and the size of the encoder's states to a decoder, by name."""
 
 
@@ -91,6 +99,9 @@ class TranslationModel(nn.Module):
         else:
             self.output_weight = nn.Parameter(torch.empty(inventory.num_actions, self.decoder.feature_size))
         INITIALISATIONS[configuration.initialisation](self, configuration.initialisation_range)
+        for module in self.modules():
+            if isinstance(module, nn.LayerNorm):
+                module.reset_parameters()  # scales that are near zero would hide what they scale
 
     def encode(self, source: SourceBatch) -> Memory:
         """The memory of the sources that the decoder attends to."""

@@ -37,14 +37,15 @@ class AttentionRow(NamedTuple):
     text: str
     kind: str
     rnn: str
-    """`rule`, at every action, and `word`, where a word may follow; `sequence` where there is only one RNN."""
+    """`rule`, at every action, and `word`, where a word may follow; `sequence` where there is only one RNN;
+    `transformer` where there is none."""
     weights: tuple[float, ...]
     """The weight of each source piece; they sum to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class TranslationAttention:
-    """The attention at each action of a translation; for an ensemble, the mean over its models."""
+    """The attention at each action of a translation; for an ensemble, the mean over the models with such an RNN."""
 
     source: tuple[str, ...]
     """The pieces of the source, its end last."""
@@ -144,7 +145,10 @@ def attention_of(
     for numbers in batches_of(order, pairs):
         batch = collate([Example(*pairs[number], sentence=number, treebank=0) for number in numbers])
         weights = [each.attention(batch.to(next(each.parameters()).device)) for each in models]
-        mean = {rnn: torch.stack([each[rnn] for each in weights]).mean(dim=0).cpu() for rnn in weights[0]}  # B T S
+        names = dict.fromkeys(rnn for each in weights for rnn in each)
+        mean = {
+            rnn: torch.stack([each[rnn] for each in weights if rnn in each]).mean(dim=0).cpu() for rnn in names
+        }  # B T S
         for place, number in enumerate(numbers):
             row, hypothesis = owners[number]
             own = {

@@ -132,7 +132,7 @@ to see its weight.</p>
 
 TAIL = "</body>\n</html>\n"
 
-_CAPTIONS = {"rule": "rule RNN", "word": "word RNN", "sequence": "decoder"}
+_CAPTIONS = {"rule": "rule RNN", "word": "word RNN", "sequence": "decoder", "transformer": "Transformer"}
 _HEATMAP_GAP = '<td class="gap"></td>'
 
 

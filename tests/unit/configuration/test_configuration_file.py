@@ -47,6 +47,16 @@ def test_what_a_file_leaves_out_is_the_recipe_for_the_size_of_its_corpus(write: 
         }
 
 
+def test_several_corpora_count_as_often_as_they_are_seen(write: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.src").write_text("a line\n" * 30_000)
+    (tmp_path / "b.src").write_text("a line\n" * 100)
+    corpora = "[{source: a.src, target: a.trg, weight: 0.5}, {source: b.src, target: b.trg}]"
+    found = load_configuration(
+        write(MINIMAL.replace("{source: a.src, target: a.trg}", corpora)), [f"folder={tmp_path}"]
+    )
+    assert found.training == load_configuration(write(MINIMAL), pairs=15_100).training
+
+
 def test_what_a_file_says_stands_beside_the_recipe(write: Any, tmp_path: Path) -> None:
     (tmp_path / "a.src").write_text("a line\n" * 3000)
     lines = "batches: {batch_size: 30}\nmodel: {dropout: {states: 0.7}}\n"
@@ -205,7 +215,11 @@ def test_paths_of_data_are_below_the_folder(write: Any) -> None:
             ["system.target=derivations"],
             "or your own as module:Class; found 'derivations'. Did you mean 'derivation'?",
         ),
-        ("", ["system.encoder=lsm"], "system.encoder: expected an encoder, one of lstm, or your own as module:Class"),
+        (
+            "",
+            ["system.encoder=lsm"],
+            "system.encoder: expected an encoder, one of lstm, transformer, or your own as module:Class",
+        ),
         ("", ["system.decoder=three"], "found 'three'. Did you mean 'tree'?"),
         ("", ["system={target: lin}"], "the key 'system.trees' is missing. The kinds of tree that are learnt"),
         ("", ["system=trdec-bin", "system.target=lin"], "found 'trdec-bin'. Did you mean 'trdec-binary'?"),

@@ -41,6 +41,28 @@ def test_tied_embeddings_need_features_of_their_size() -> None:
         assert model.decoder.feature_size == network.embedding_size
 
 
+@pytest.mark.parametrize("system", [{"encoder": "transformer"}, {"decoder": "tree-transformer"}])
+def test_a_transformer_s_heads_divide_its_width(system: dict[str, str]) -> None:
+    corpus = {"source": "x", "target": "y"}
+    keys = {"output": "z", "data": {"train": corpus, "dev": corpus}, "model": {"embedding_size": 12}}
+    Configuration(system="trdec-binary", **keys)
+    with pytest.raises(ValidationError, match=r"multiple of twice model.transformer.heads, 8; found 12"):
+        Configuration(system={"trees": "binary-1", **system}, **keys)
+    keys["model"] = {"embedding_size": 12, "transformer": {"heads": 3}}
+    Configuration(system={"trees": "binary-1", **system}, **keys)
+
+
+@pytest.mark.parametrize("initialisation", ["uniform", "xavier"])
+def test_norms_start_as_the_identity(initialisation: str) -> None:
+    configuration = ModelConfiguration(embedding_size=8, hidden_size=8, initialisation=initialisation)
+    model = TranslationModel(configuration, small_inventory(), "transformer", "tree-transformer")
+    norms = [module for module in model.modules() if isinstance(module, torch.nn.LayerNorm)]
+    assert len(norms) == 4 * (2 + 3) + 2
+    for norm in norms:
+        assert bool((norm.weight == 1).all())
+        assert not bool(norm.bias.any())
+
+
 @pytest.mark.parametrize("bound", [0.1, 0.02])
 def test_uniform_initialisation_fills_its_range(bound: float) -> None:
     configuration = ModelConfiguration(embedding_size=8, hidden_size=8, initialisation_range=bound)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from support import strategies
-from support.small_models import Small, small
+from support.small_models import ROWS, Small, small
 from trdec.model.translation_model import TranslationModel
 from trdec.model.tree_decoder import TreeDecoder
 from trdec.search.beam import BeamSettings, beam_search
@@ -88,6 +88,30 @@ def test_the_pieces_are_those_of_source_and_words(system: str) -> None:
             spelt = ["".join(row.text for row in rows).removeprefix("▁") for rows in attention.of_words()]
             assert spelt == words(one.codec.decode(hypothesis.actions).tree)
             assert {row.rnn for rows in attention.of_words() for row in rows} <= {"word", "sequence"}
+
+
+@pytest.mark.parametrize("system", [name for name in ROWS if name not in SYSTEMS])
+def test_every_action_has_attention_that_sums_to_1(system: str) -> None:
+    one = small(system)
+    found = _found(one)
+    for hypotheses, attentions in zip(found, _looked(one, found), strict=True):
+        for hypothesis, attention in zip(hypotheses, attentions, strict=True):
+            assert {row.action for row in attention.rows} == set(range(len(hypothesis.actions)))
+            assert all(sum(row.weights) == pytest.approx(1) for row in attention.rows)
+            assert attention.of_words() or not words(one.codec.decode(hypothesis.actions).tree)
+
+
+def test_an_ensemble_of_different_decoders_has_the_attention_of_each() -> None:
+    one, other = small("trdec-con"), small(next(name for name in ROWS if "tree-transformer" in name))
+    found = _found(one)
+    for both, first, second in zip(
+        _looked(one, found, [one.model, other.model]),
+        _looked(one, found),
+        _looked(one, found, [other.model]),
+        strict=True,
+    ):
+        assert both[0].rnns == ("rule", "transformer", "word")
+        assert sorted(both[0].rows) == sorted([*first[0].rows, *second[0].rows])
 
 
 def test_an_ensemble_looks_where_its_models_look_on_average() -> None:

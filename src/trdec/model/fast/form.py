@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from torch import Tensor
 
@@ -10,9 +11,12 @@ from trdec.data.batch import Batch
 from trdec.model.dropout import DecoderDropout
 from trdec.model.fast.network import FastNetwork
 from trdec.model.fast.search import FastSearch
+from trdec.model.fast.stepping import SteppingSearch
 from trdec.model.interfaces import AnyDecoder, DecoderPass, Encoder, Encoding, SearchModel, SearchPrecision
 from trdec.model.sequence_decoder import SequenceDecoder
 from trdec.model.softmax import ActionSoftmax
+from trdec.model.transformer.decoder import TransformerDecoder
+from trdec.model.transformer.tree_decoder import TreeTransformerDecoder
 from trdec.model.tree_decoder import TreeDecoder
 
 
@@ -45,9 +49,37 @@ class FastLSTM:
         return FastSearch(self._network, encoder, softmax, output_matrix, precision)
 
 
+class OnePass:
+    """The fast form of Transformers, whose definition can take all steps of a batch at once."""
+
+    def __init__(self, decoder: TransformerDecoder | TreeTransformerDecoder) -> None:
+        self._decoder = decoder
+
+    def run(self, encoding: Encoding, batch: Batch, dropout: DecoderDropout) -> DecoderPass:
+        """All steps of a batch, in one pass."""
+        return self._decoder.run(encoding, batch, dropout)
+
+    def for_search(
+        self,
+        encoder: Encoder,
+        softmax: ActionSoftmax,
+        output_matrix: Tensor,
+        precision: SearchPrecision,  # noqa: ARG002  their states are not in [-1, 1], as int8 needs
+    ) -> SearchModel:
+        """A search model that steps as the decoder's definition does."""
+        return SteppingSearch(self._decoder, encoder, softmax, output_matrix)
+
+
+FAST_FORMS: dict[type, Callable[[Any], FastForm]] = {
+    TreeDecoder: FastLSTM,
+    SequenceDecoder: FastLSTM,
+    TransformerDecoder: OnePass,
+    TreeTransformerDecoder: OnePass,
+}
+"""From a decoder to its fast form, by its class: exactly these, as a subclass may step differently."""
+
+
 def fast_form(decoder: AnyDecoder) -> FastForm | None:
     """The decoder's fast form, or None if it has none."""
-    # Exactly these classes: a subclass may step differently.
-    if isinstance(decoder, TreeDecoder | SequenceDecoder) and type(decoder) in (TreeDecoder, SequenceDecoder):
-        return FastLSTM(decoder)
-    return None
+    make = FAST_FORMS.get(type(decoder))
+    return None if make is None else make(decoder)

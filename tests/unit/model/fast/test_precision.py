@@ -7,18 +7,19 @@ import torch
 
 from trdec.configuration.sections import ModelConfiguration
 from trdec.data.batch import Batch, Inventory, SourceBatch
-from trdec.model.translation_model import TranslationModel
+from trdec.model.translation_model import DECODERS, ENCODERS, TranslationModel
 
 torch.set_num_threads(1)
 
 
-@pytest.mark.parametrize("decoder", ["tree", "sequence"])
-def test_autocast_changes_the_loss_little(decoder: str) -> None:
+@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_autocast_changes_the_loss_little(encoder: str, decoder: str) -> None:
     torch.manual_seed(1)
     legal = torch.tensor([[True, False, False], [False, True, True]])
-    words = torch.tensor([False, decoder == "tree"])
+    words = torch.tensor([False, decoder != "sequence"])
     inventory = Inventory(5, 3, 2, legal, words, *[torch.tensor([False, True, True])] * 2)
-    model = TranslationModel(ModelConfiguration(embedding_size=8, hidden_size=8), inventory, decoder=decoder)
+    model = TranslationModel(ModelConfiguration(embedding_size=8, hidden_size=8), inventory, encoder, decoder)
     steps = torch.tensor([[0, 1, 2, 0]])
     batch = Batch(
         source=SourceBatch(torch.tensor([[1, 2, 3]]), torch.tensor([3])),

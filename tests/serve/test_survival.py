@@ -1,0 +1,69 @@
+"""What the server survives: processes that die, too many requests, clients that leave."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+
+from support.serving import Served, wait_until
+
+FISH = "The fish is not small ."
+
+
+def _ask(served: Served, text: str) -> httpx.Response:
+    body = {"q": text, "source": "vel", "target": "en"}
+    return served.client.post("/translate", json=body)
+
+
+def _waiting(served: Served) -> int:
+    return served.service.models["vel-en"].runner.waiting_lines
+
+
+def test_too_many_requests_are_told_when_to_come_again(served: Served, lines: list[str]) -> None:
+    with ThreadPoolExecutor(60) as pool:
+        with served.stopped_model():
+            first = pool.submit(_ask, served, lines[1])
+            time.sleep(0.3)  # the stopped process has it; the others wait
+            others = [pool.submit(_ask, served, lines[1]) for _ in range(50)]
+            wait_until(lambda: sum(future.done() for future in others) >= 10)
+        answers = [future.result() for future in (first, *others)]
+    refused = [answer for answer in answers if answer.status_code == 429]
+    assert len(refused) == 10
+    assert all(1 <= int(answer.headers["retry-after"]) <= 60 for answer in refused)
+    assert {answer.json()["translatedText"] for answer in answers if answer.status_code == 200} == {FISH}
+    assert {answer.status_code for answer in answers} == {200, 429}
+    assert _ask(served, lines[1]).status_code == 200
+
+
+def test_what_nobody_waits_for_leaves_the_queue(served: Served, lines: list[str]) -> None:
+    with served.stopped_model(), ThreadPoolExecutor(1) as pool:
+        first = pool.submit(_ask, served, lines[1])
+        time.sleep(0.3)
+        try:
+            httpx.post(f"{served.url}/translate", json={"q": lines, "source": "vel", "target": "en"}, timeout=0.5)
+        except httpx.ReadTimeout:
+            wait_until(lambda: _waiting(served) == 0)
+        else:
+            raise AssertionError("a stopped process answered")
+        os.kill(served.process_id, signal.SIGCONT)
+        assert first.result().status_code == 200
+
+
+def test_requests_survive_the_death_of_the_process(served: Served, lines: list[str]) -> None:
+    before = served.process_id
+    with ThreadPoolExecutor(4) as pool:
+        os.kill(before, signal.SIGSTOP)
+        futures = [pool.submit(_ask, served, line) for line in (lines[1], lines[1], lines[0])]
+        time.sleep(0.3)  # the stopped process has the first; the others wait
+        os.kill(before, signal.SIGKILL)
+        wait_until(lambda: served.process_id != before)
+        assert served.client.get("/health").status_code == 503
+        answers = [future.result() for future in futures]
+    assert [answer.status_code for answer in answers] == [200] * 3
+    assert answers[0].json() == {"translatedText": FISH}
+    wait_until(lambda: served.client.get("/health").status_code == 200)
+    assert 'trdec_model_restarts_total{model="vel-en"} 1.0' in served.client.get("/metrics").text
