@@ -134,6 +134,9 @@ DEFAULTS: dict[str, Any] = {
     "log_every": 5,
     "keep_best": 2,
     "optimiser": {"learning_rate": 0.05},
+    "schedule": {"kind": "plateau", "warmup_updates": 0},
+    "label_smoothing": 0.0,
+    "final_weights": "best",
 }
 
 

@@ -25,6 +25,7 @@ FLAGS = {
     "batch_size": "--batch",
     "beam_size": "--beam-size",
     "checksum": "--sha256",
+    "dask": "--dask",
     "folder": "--output",
     "length_power": "--length-power",
     "max_extra": "--max-extra",

@@ -138,7 +138,8 @@ def _training_pairs(content: dict[str, Any]) -> int | None:
     try:
         folder, data = Path(content.get("folder", "")).expanduser(), content["data"]
         corpora = [*(data["train"] if isinstance(data["train"], list) else [data["train"]]), *data.get("further", ())]
-        return round(sum(count_lines(folder / corpus["source"]) * corpus.get("weight", 1) for corpus in corpora))
+        pairs: float = sum(count_lines(folder / corpus["source"]) * corpus.get("weight", 1) for corpus in corpora)
+        return round(pairs)
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError, RuntimeError, TrdecError):
         return None
 

@@ -31,6 +31,8 @@ from trdec.model.weights import set_weights, weights_of
 from trdec.training.interfaces import Observers
 from trdec.training.observers import JsonLines
 
+CONSTANT = {"kind": "constant", "warmup_updates": 0}
+
 
 def rows_without_time(directory: Path) -> list[dict[str, Any]]:
     timed = ("seconds", "words_per_second", "actions_per_second")
@@ -126,7 +128,7 @@ def test_two_half_batches_accumulated_are_one_whole_batch(tmp_path: Path) -> Non
 
 
 def test_the_first_update_is_adams_on_the_loss_divided_by_sentences(tmp_path: Path) -> None:
-    loop = make_loop(tmp_path, model=TinyModel(dropout=0), max_updates=1, schedule={"kind": "constant"})
+    loop = make_loop(tmp_path, model=TinyModel(dropout=0), max_updates=1, schedule=CONSTANT)
     reference = TinyModel(dropout=0)
     reference.load_state_dict(loop.model.state_dict())
     batches = TinyBatches()
@@ -393,7 +395,7 @@ def test_the_final_weights_are_the_ones_asked_for(tmp_path: Path, final: str, up
 
 
 def test_looking_at_dev_more_often_does_not_change_the_weights(tmp_path: Path) -> None:
-    keys = {"schedule": {"kind": "constant"}, "final_weights": "last"}
+    keys = {"schedule": CONSTANT, "final_weights": "last"}
     make_loop(tmp_path / "often", validate_every=1, bleu=lambda: float(torch.rand(())), **keys).run()
     make_loop(tmp_path / "rarely", validate_every=20, **keys).run()
     often, rarely = (tmp_path / name / "model.safetensors" for name in ("often", "rarely"))

@@ -22,7 +22,7 @@ from trdec.training.trainer import choose_device
 
 
 def rates(updates: range, rate: float, **keys: object) -> list[float]:
-    schedule = make_schedule(ScheduleConfiguration.model_validate(keys), rate, max_updates=100)
+    schedule = make_schedule(ScheduleConfiguration.model_validate({"warmup_updates": 0, **keys}), rate, max_updates=100)
     return [schedule.rate(update) for update in updates]
 
 
@@ -57,7 +57,7 @@ def test_the_cosine_is_torchs() -> None:
 
 
 def test_a_plateau_halves_whenever_dev_does_not_improve_on_its_best() -> None:
-    schedule = make_schedule(ScheduleConfiguration(), 0.001, 100)
+    schedule = make_schedule(ScheduleConfiguration(kind="plateau", warmup_updates=0), 0.001, 100)
     found = []
     for loss in [5.0, 4.0, 4.5, 4.2, 3.9, 3.9]:
         schedule.validated(loss)
@@ -66,7 +66,7 @@ def test_a_plateau_halves_whenever_dev_does_not_improve_on_its_best() -> None:
 
 
 def test_a_plateau_forgives_and_has_a_floor() -> None:
-    schedule = make_schedule(ScheduleConfiguration(patience=1, minimum=0.3), 1.0, 100)
+    schedule = make_schedule(ScheduleConfiguration(kind="plateau", warmup_updates=0, patience=1, minimum=0.3), 1.0, 100)
     found = []
     for loss in [5.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0]:
         schedule.validated(loss)
@@ -75,10 +75,10 @@ def test_a_plateau_forgives_and_has_a_floor() -> None:
 
 
 def test_a_plateau_goes_on_from_its_state() -> None:
-    one = make_schedule(ScheduleConfiguration(patience=1), 1.0, 100)
+    one = make_schedule(ScheduleConfiguration(kind="plateau", warmup_updates=0, patience=1), 1.0, 100)
     for loss in [5.0, 6.0, 6.0, 6.0]:
         one.validated(loss)
-    two = make_schedule(ScheduleConfiguration(patience=1), 1.0, 100)
+    two = make_schedule(ScheduleConfiguration(kind="plateau", warmup_updates=0, patience=1), 1.0, 100)
     two.restore(one.state())
     for loss in [6.0, 4.9, 5.0]:
         one.validated(loss), two.validated(loss)

@@ -17,7 +17,7 @@ from support.tiny_training import Recorder, TinyModel, make_loop
 from trdec.errors import TrainingError
 from trdec.training.distributed import ALONE, Alone, join_ranks
 
-KEYS: dict[str, Any] = {"accumulate": 5, "max_updates": 12, "schedule": {"kind": "constant"}}
+KEYS: dict[str, Any] = {"accumulate": 5, "max_updates": 12, "schedule": {"kind": "constant", "warmup_updates": 0}}
 """Five batches: two ranks have unequal shares, and epochs of four batches end within updates."""
 
 CLOSE = 1e-5
