@@ -10,10 +10,11 @@ DOCS_READY := $(VENV)/.ready-docs
 demo: $(READY)  ## train two systems on a toy language, translate, draw a tree, compare
 	$(BIN)/python examples/demo.py
 
-DEMO_MODEL := demo/experiment/runs/trdec-binary-1/model
-serve-demo: $(READY)  ## serve the demo's model, with a page to look at its trees
-	test -f $(DEMO_MODEL)/model.safetensors || $(BIN)/python examples/demo.py
-	$(BIN)/trdec serve vel-en=$(DEMO_MODEL) --language-name vel=Velu
+DEMO_RUNS := demo/experiment/runs
+serve-demo: $(READY)  ## serve the demo's models, with a page to look at its trees
+	test -f demo/experiment/report.json || $(BIN)/python examples/demo.py
+	$(BIN)/trdec serve trdec-con=$(DEMO_RUNS)/trdec-con-1/model trdec-binary=$(DEMO_RUNS)/trdec-binary-1/model \
+		--languages trdec-con=vel-en --languages trdec-binary=vel-en --language-name vel=Velu
 
 test: $(READY) check  ## all tests that take a few minutes together
 	$(BIN)/python -m pytest -m "not slow" -n 2

@@ -120,6 +120,11 @@ class System(BaseModel):
         return found
 
     @property
+    def has_transformers(self) -> bool:
+        """Whether its encoder or its decoder is one of the package's Transformers."""
+        return "transformer" in (self.encoder, self.decoder) or self.decoder == "tree-transformer"
+
+    @property
     def extensions(self) -> tuple[str, ...]:
         """What it names from outside the package that prepared data depend on."""
         return tuple(name for name in (*self.trees, *self.transforms, self.target) if is_extension(name))

@@ -19,7 +19,6 @@ from trdec.configuration.sections import (
     TrainingConfiguration,
 )
 from trdec.errors import ConfigError, TrdecError, UsageError
-from trdec.extensions import is_extension
 from trdec.files import at_home, count_lines, writing
 from trdec.systems import SYSTEMS, System, system_called, system_name, system_of_version_1, system_or_keys
 
@@ -91,7 +90,7 @@ class Configuration(BaseModel):
 
     @model_validator(mode="after")
     def _heads_fit_into_transformers(self) -> Self:
-        if any("transformer" in name for name in (self.system.encoder, self.system.decoder) if not is_extension(name)):
+        if self.system.has_transformers:
             self.model.transformer.head_size(self.model.embedding_size)
         return self
 

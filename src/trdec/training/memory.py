@@ -23,11 +23,14 @@ def check_memory(configuration: Configuration, inventory: Inventory, device: tor
     if weights is None or available is None or weights * BYTES_PER_WEIGHT <= available:
         return
     model = configuration.model
+    layers = f"model.encoder_layers ({model.encoder_layers})"
+    if configuration.system.has_transformers:
+        layers = f"model.transformer.layers ({model.transformer.layers})"
     raise TrainingError(
         f"this network has {weights:,} weights, and training it takes at least "
         f"{weights * BYTES_PER_WEIGHT / 1e9:,.1f} GB; {available / 1e9:,.1f} GB of memory are available on "
         f"{device.type}. Lower model.hidden_size ({model.hidden_size}), model.embedding_size ({model.embedding_size}), "
-        f"model.encoder_layers ({model.encoder_layers}) or the number of subwords."
+        f"{layers} or the number of subwords."
     )
 
 
