@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.ready-docs
 
-.PHONY: demo serve-demo test test-slow test-systems test-breakages test-fuzz test-sanitised check format docs clean
+.PHONY: demo serve-demo test test-documents test-corpora test-slow test-systems test-breakages test-fuzz test-sanitised check format docs clean
 
 demo: $(READY)  ## train two systems on a toy language, translate, draw a tree, compare
 	$(BIN)/python examples/demo.py
@@ -17,7 +17,13 @@ serve-demo: $(READY)  ## serve the demo's models, with a page to look at its tre
 		--languages trdec-con=vel-en --languages trdec-binary=vel-en --language-name vel=Velu
 
 test: $(READY) check  ## all tests that take a few minutes together
-	$(BIN)/python -m pytest -m "not slow" -n 2
+	$(BIN)/python -m pytest -m "not slow and not corpus and not documents" -n 2
+
+test-documents: $(READY)  ## every command and example of the documentation
+	$(BIN)/python -m pytest -m "documents and not slow" -n 2
+
+test-corpora: $(READY)  ## laws and known figures on real corpora, in the folder that TRDEC_DATA names
+	$(BIN)/python -m pytest -m "corpus and not slow" -n 2
 
 test-breakages: $(READY)  ## break the code on purpose and see the tests fail
 	$(BIN)/python tests/breakages.py

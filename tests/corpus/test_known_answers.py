@@ -101,7 +101,8 @@ def test_some_real_dependency_trees_have_crossing_arcs_or_several_roots(corpora:
 def test_recipes_name_files_that_are_there(corpora: Path, name: str, folder: str) -> None:
     recipe = Path(__file__).parent.parent.parent / "configs" / f"{name}.yaml"
     data = load_configuration(recipe, [f"folder={corpora / folder}"]).located_data
-    files = [path for corpus in (data.train, data.dev) for path in corpus.model_dump().values() if path is not None]
+    values = [value for corpus in (data.train, data.dev) for value in corpus.model_dump().values()]
+    files = [value for value in values if isinstance(value, Path)]
     files += [side.model for side in (data.source_subwords, data.target_subwords) if side.model is not None]
     assert len(files) >= 8
     assert [path for path in files if not path.is_file()] == []

@@ -144,6 +144,7 @@ RUN = [path for path in DOCUMENTS if path.exists() and _console(path, "")]
 NOT_RUN = [(path, block) for path in DOCUMENTS if path.exists() for block in _console(path, "no-run")]
 
 
+@pytest.mark.documents
 @pytest.mark.parametrize("path", RUN, ids=_name)
 def test_commands_print_what_the_document_shows(path: Path, tmp_path: Path) -> None:
     try:

@@ -73,6 +73,7 @@ def test_the_example_of_a_target_is_read_back(tree: Nonterminal) -> None:
     assert len(replay(made, actions)) == len(actions)
 
 
+@pytest.mark.documents
 @pytest.mark.parametrize("name", ["add_a_tree_kind", "add_a_target", "add_an_encoder", "add_a_decoder"])
 def test_what_an_example_adds_is_trained_and_translates(name: str, trdec: Run, tmp_path: Path) -> None:
     """The example alone in a directory, with the line of YAML in its docstring."""
