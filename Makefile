@@ -7,7 +7,7 @@ DOCS_READY := $(VENV)/.ready-docs
 
 .PHONY: demo serve-demo test test-documents test-corpora test-slow test-systems test-breakages test-fuzz test-sanitised check format docs clean
 
-demo: $(READY)  ## train two systems on a toy language, translate, draw a tree, compare
+demo: $(READY)  ## train three systems on a toy language, translate, draw a tree, compare
 	$(BIN)/python examples/demo.py
 
 DEMO_RUNS := demo/experiment/runs
