@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from trdec.configuration.sections import ModelConfiguration
+from trdec.configuration.sections import DropoutConfiguration, ModelConfiguration
 from trdec.data.batch import Batch, Inventory
 from trdec.model.dropout import NO_DROPOUT, DecoderDropout, drop, sample_embedding_mask, sample_mask
 from trdec.model.interfaces import DecoderPass, Encoding, previous_actions
@@ -104,9 +104,15 @@ class DecoderLayers(nn.Module):
         features = drop(self.norm(states), dropout.features)  # R N E
         return features, weights, TransformerState(tuple(caches), weights[:, -1])
 
-    def sample_added_masks(self, batch: Batch, share: float, like: Tensor) -> Tensor | None:
-        """B T 3L E: the masks of what the parts of all layers add."""
-        return sample_mask((*batch.actions.shape, 3 * len(self.attentions), like.shape[1]), share, like)
+    def sample_dropout(self, batch: Batch, rates: DropoutConfiguration, like: Tensor) -> DecoderDropout:
+        """The masks of a batch: of embeddings, of what the parts of all layers add, and of features; like is A E."""
+        shape = (*batch.actions.shape, like.shape[1])
+        added = (*batch.actions.shape, 3 * len(self.attentions), like.shape[1])  # B T 3L E
+        return DecoderDropout(
+            rule_embeddings=sample_embedding_mask(shape, rates, like),
+            added=sample_mask(added, rates.states, like),
+            features=sample_mask(shape, rates.readout, like),
+        )
 
 
 class TransformerDecoder(nn.Module):
@@ -164,10 +170,4 @@ class TransformerDecoder(nn.Module):
 
     def sample_dropout(self, batch: Batch) -> DecoderDropout:
         """The dropout masks for training on this batch."""
-        weight, rates = self.embedding.weight, self.dropout
-        shape = (*batch.actions.shape, self.feature_size)
-        return DecoderDropout(
-            rule_embeddings=sample_embedding_mask(shape, rates, weight),
-            added=self.layers.sample_added_masks(batch, rates.states, weight),
-            features=sample_mask(shape, rates.readout, weight),
-        )
+        return self.layers.sample_dropout(batch, self.dropout, self.embedding.weight)

@@ -12,7 +12,7 @@ from torch.nn.functional import embedding
 
 from trdec.configuration.sections import ModelConfiguration
 from trdec.data.batch import Batch, Inventory
-from trdec.model.dropout import NO_DROPOUT, DecoderDropout, drop, sample_embedding_mask, sample_mask
+from trdec.model.dropout import NO_DROPOUT, DecoderDropout, drop
 from trdec.model.interfaces import DecoderPass, Encoding, previous_actions
 from trdec.model.transformer.decoder import ATTENTION, DecoderLayers, TransformerMemory, TransformerState
 from trdec.model.transformer.layers import Rotation, View
@@ -130,13 +130,7 @@ class TreeTransformerDecoder(nn.Module):
 
     def sample_dropout(self, batch: Batch) -> DecoderDropout:
         """The dropout masks for training on this batch."""
-        weight, rates = self.embedding.weight, self.dropout
-        shape = (*batch.actions.shape, self.feature_size)
-        return DecoderDropout(
-            rule_embeddings=sample_embedding_mask(shape, rates, weight),
-            added=self.layers.sample_added_masks(batch, rates.states, weight),
-            features=sample_mask(shape, rates.readout, weight),
-        )
+        return self.layers.sample_dropout(batch, self.dropout, self.embedding.weight)
 
 
 def depths_of(parents: Tensor) -> tuple[Tensor, Tensor]:
