@@ -8,12 +8,26 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
+@contextmanager
+def answering(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """The address of a server on this machine that answers so, until the block ends."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
 class FileServer:
     """What the server holds and how it behaves; tests change both as they go."""
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
-        self.tags: dict[str, str] = {}  # entity tags by path; a file without one cannot be gone on with
+        self.tags: dict[str, str] = {}  # entity tags by path; a file without one cannot be resumed
         self.knows_ranges = True
         self.cuts: list[int] = []  # after so many bytes the next connections are cut, one each
         self.length: str | None = None  # what the server says of a file's length, in place of the truth
@@ -61,13 +75,5 @@ def serving() -> Iterator[FileServer]:
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    held.url = f"http://127.0.0.1:{server.server_address[1]}/"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with answering(Handler) as held.url:
         yield held
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
+from support.file_server import answering
 from trdec.serve.page_files import FOLDER, PAGE_POLICY, TYPES
 
 Answer = tuple[int, dict[str, Any], dict[str, str]]
@@ -68,13 +68,5 @@ def serving_page() -> Iterator[PageServer]:
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    held.url = f"http://127.0.0.1:{server.server_address[1]}/"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with answering(Handler) as held.url:
         yield held
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
