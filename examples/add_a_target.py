@@ -28,8 +28,3 @@ class BracketTarget(SequenceTarget):
         """The tree of any tokens, every label NULL: a model may write nonsense, and its words are kept."""
         labelled = [EmitMark(action.mark + NULL) if isinstance(action, EmitMark) else action for action in actions]
         return LinTarget.read(labelled)
-
-    @staticmethod
-    def units(tree: Nonterminal) -> list[str]:
-        """The marks that writing the tree takes."""
-        return [action.mark for action in BracketTarget.linearise(tree) if isinstance(action, EmitMark)]

@@ -46,6 +46,23 @@ class Decoded(NamedTuple):
     """The words as a line of text."""
 
 
+class SourceNumbers:
+    """Numbers the pieces of source text, and its end."""
+
+    def __init__(self, side: Side) -> None:
+        self._side = side
+        pieces = side.subwords.pieces
+        self._numbers = {piece: number for number, piece in enumerate(pieces)}
+        self.end = len(pieces)
+        self.size = len(pieces) + 1
+
+    def of_words(self, source_words: Sequence[str]) -> NDArray[np.int32]:
+        """The numbers of the words' pieces and of the end; 0 stands for unknown pieces."""
+        number = self._numbers.get
+        pieces = self._side.pieces(source_words)
+        return np.array([*(number(piece, 0) for piece in pieces), self.end], dtype=np.int32)  # S
+
+
 class Codec:
     """Turns source text into piece numbers, target trees into steps, and actions back into trees and text."""
 
@@ -55,10 +72,8 @@ class Codec:
         self.target_side = target_side
         self.target = target
         self.table = ActionTable(target)
-        pieces = source_side.subwords.pieces
-        self._source_numbers = {piece: number for number, piece in enumerate(pieces)}
-        self.source_end = len(pieces)
-        self.source_size = len(pieces) + 1
+        self._source = SourceNumbers(source_side)
+        self.source_end, self.source_size = self._source.end, self._source.size
         self.unknown_action = self.table.number(EmitWord(UNKNOWN))
 
     def encode_source(self, text: str) -> NDArray[np.int32]:
@@ -67,9 +82,7 @@ class Codec:
 
     def encode_source_words(self, source_words: Sequence[str]) -> NDArray[np.int32]:
         """The numbers of the words' pieces and of the end."""
-        number = self._source_numbers.get
-        pieces = self.source_side.pieces(source_words)
-        return np.array([*(number(piece, 0) for piece in pieces), self.source_end], dtype=np.int32)  # S
+        return self._source.of_words(source_words)
 
     def encode_target(self, tree: Nonterminal) -> NDArray[np.int32]:
         """The steps that write the tree, after the system's transforms: action, symbol and parent per row."""

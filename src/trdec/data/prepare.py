@@ -6,6 +6,7 @@
             train/, dev/     the examples
             report.json      what was left out
             preparation.json what all of this was made from; written last
+        .data.unfinished/    what a preparation that was killed had done
 
 Files count by their content, not by name, size or time: a corpus may be moved, copied or checked out again without
 being prepared again, and no edit goes unseen. Hashing a file takes a small part of the time that preparing it takes.
@@ -15,10 +16,9 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,34 +27,38 @@ from numpy.typing import NDArray
 
 from trdec.configuration.sections import DataConfiguration, SubwordConfiguration
 from trdec.data.codec import Codec
-from trdec.data.corpus import NO_FILTERS, Corpus, RawPair, Reader
-from trdec.data.inspection import check_is_text, inspect
+from trdec.data.corpus import Corpus
+from trdec.data.inspection import check_is_text
+from trdec.data.make import Maker, side_tokeniser
 from trdec.data.manifest import remove_manifest
-from trdec.data.report import Report, SplitReport
+from trdec.data.report import Report
 from trdec.data.store import (
     CORPUS_DESCRIPTION,
     PREPARE_AGAIN,
     Prepared,
-    PreparedWriter,
     read_description,
     write_description,
 )
-from trdec.data.workers import SHARD, CountUnits, Encode, WorkerResult, ordered_map, shards
-from trdec.errors import FileError, NoExamplesError, StoredDataError, SubwordError, TextFormatError, TrainingError
+from trdec.errors import (
+    FileError,
+    StoredDataError,
+    TextFormatError,
+    TrainingError,
+    WorkerError,
+)
 from trdec.extensions import extension_file
 from trdec.files import (
     checksum,
     checksum_of_text,
     count_lines,
     locked,
-    read_lines,
+    remove_folder,
     remove_leftovers,
     replacing_folder,
     write_errors,
 )
 from trdec.systems import System
-from trdec.text import Side, Subwords
-from trdec.tokenisers import Tokeniser, chosen_tokeniser, tokeniser_before
+from trdec.tokenisers import tokeniser_before
 
 if TYPE_CHECKING:
     from trdec.progress import Progress
@@ -71,9 +75,6 @@ SPLITS = ("train", "dev")
 
 MADE_BY_TRAINING = ("checkpoints", "model.safetensors")
 """A directory with any of these has a model that depends on the codec: it must not be replaced by another."""
-
-SUBWORD_SENTENCES = 1_000_000
-"""Subwords are learnt from at most this many training sentences, evenly spread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,7 @@ def prepare(
     with locked(directory / ".data.lock"), write_errors(directory):
         found = _reusable(directory, inputs, system)
         if found is None:
-            maker = _Maker(configuration, system, train, dev, workers, progress or _silent)
+            maker = Maker(configuration, system, train, dev, workers, progress or _silent)
             _make(maker, directory, inputs)
             found = Preparation.open(directory, system.foreign_code)
         else:
@@ -167,15 +168,18 @@ def _check_files(configuration: DataConfiguration, corpora: tuple[Corpus, ...]) 
             raise type(error)(f"{key}: {error}") from error
 
 
-def _make(maker: _Maker, directory: Path, inputs: Mapping[str, Any]) -> None:
+def _make(maker: Maker, directory: Path, inputs: Mapping[str, Any]) -> None:
     for name in ("codec", "data"):
         remove_leftovers(directory, name)
+    unfinished = _unfinished(directory, inputs)
     # A kill between the two renames leaves data that do not name the codec beside them: they are made again.
     with (
+        _kept_if_killed(unfinished),
         replacing_folder(directory / "codec", durable=True) as codec,
         replacing_folder(directory / "data") as data,
     ):
-        maker.make(codec, data)
+        report = maker.make(codec, data, unfinished)
+        write_description(data / REPORT, REPORT_FORMAT, PREPARATION_VERSION, report.to_json())
         content: dict[str, Any] = {
             "inputs": inputs,
             "codec": _checksums(codec),
@@ -190,6 +194,36 @@ def _make(maker: _Maker, directory: Path, inputs: Mapping[str, Any]) -> None:
         write_description(data / PREPARATION_DESCRIPTION, PREPARATION_FORMAT, PREPARATION_VERSION, content)
 
 
+def _unfinished(directory: Path, inputs: Mapping[str, Any]) -> Path:
+    """The folder for what is done so far, empty unless it is of a preparation from the same inputs."""
+    folder = directory / ".data.unfinished"
+    recorded = folder / PREPARATION_DESCRIPTION
+    try:
+        same = read_description(recorded, PREPARATION_FORMAT, PREPARATION_VERSION).get("inputs") == inputs
+    except StoredDataError:
+        same = False
+    if same:
+        remove_leftovers(folder)
+        return folder
+    remove_folder(folder)
+    folder.mkdir()
+    write_description(recorded, PREPARATION_FORMAT, PREPARATION_VERSION, {"inputs": inputs})
+    return folder
+
+
+@contextmanager
+def _kept_if_killed(folder: Path) -> Iterator[None]:
+    """Deletes the folder at the end of the block, or at an error in the input, but not if the block was cut short."""
+    try:
+        yield
+    except WorkerError:  # perhaps for lack of memory: what is done is worth keeping
+        raise
+    except Exception:
+        remove_folder(folder)
+        raise
+    remove_folder(folder)
+
+
 def _inputs(configuration: DataConfiguration, system: System, corpora: tuple[Corpus, ...]) -> dict[str, Any]:
     """Everything that prepared data depend on, by name."""
     found: dict[str, Any] = {
@@ -202,7 +236,7 @@ def _inputs(configuration: DataConfiguration, system: System, corpora: tuple[Cor
         "min_rule_count": configuration.min_rule_count,
     }
     for side in ("source", "target"):
-        tokeniser = _tokeniser(configuration, side)
+        tokeniser = side_tokeniser(configuration, side)
         # Data that were prepared before there was a choice do not name theirs.
         if tokeniser.name != tokeniser_before(tokeniser.language):
             found[f"{side}_tokeniser"] = tokeniser.name
@@ -213,10 +247,6 @@ def _inputs(configuration: DataConfiguration, system: System, corpora: tuple[Cor
     for corpus in corpora:
         found |= {f"{corpus.name}.{role}": digest for role, digest in corpus.checksums().items()}
     return found
-
-
-def _tokeniser(configuration: DataConfiguration, side: str) -> Tokeniser:
-    return chosen_tokeniser(getattr(configuration, f"{side}_tokeniser"), getattr(configuration, f"{side}_language"))
 
 
 def _subwords(configuration: SubwordConfiguration) -> dict[str, Any]:
@@ -283,119 +313,6 @@ def _check_codec(directory: Path, new: Mapping[str, str]) -> None:
 
 def _checksums(folder: Path) -> dict[str, str]:
     return {path.name: checksum(path) for path in sorted(folder.glob("*")) if path.is_file()}
-
-
-class _Maker:
-    """Makes a preparation: subwords, then rules or marks, then examples."""
-
-    def __init__(
-        self,
-        configuration: DataConfiguration,
-        system: System,
-        train: Sequence[Corpus],
-        dev: Corpus,
-        workers: int,
-        progress: Progress,
-    ) -> None:
-        self._configuration = configuration
-        self._system = system
-        self._train = train
-        self._dev = dev
-        self._workers = workers
-        self._progress = progress
-        self._repeated: dict[str, NDArray[np.bool_]] = {}
-        lengths = [count_lines(corpus.source) for corpus in train]
-        self.first_sentences = [sum(lengths[:place]) for place in range(len(lengths))]
-
-    def make(self, codec_folder: Path, directory: Path) -> None:
-        """Write the codec into one empty folder and all else into another."""
-        configuration = self._configuration
-        source = self._side("source", [corpus.source for corpus in self._train], configuration.source_subwords)
-        target = self._side("target", [corpus.target for corpus in self._train], configuration.target_subwords)
-        readers = [
-            Reader(corpus, self._system, source, target, configuration.filters, first)
-            for corpus, first in zip(self._train, self.first_sentences, strict=True)
-        ]
-        codec = self._codec(readers)
-        codec.save(codec_folder)
-        train = self._encode(readers, codec, directory / "train")
-        if train.examples == 0:
-            raise NoExamplesError(
-                "expected training examples, found none: " + "; ".join(line.strip() for line in train.lines())
-            )
-        dev = self._encode([Reader(self._dev, self._system, source, target, NO_FILTERS)], codec, directory / "dev")
-        if dev.examples == 0:
-            raise NoExamplesError(
-                "expected dev examples, found none: " + "; ".join(line.strip() for line in dev.lines())
-            )
-        inspection = inspect(configuration, readers[0], codec, train)
-        for warning in inspection.warnings:
-            log.warning("WARNING: %s", warning)
-        report = Report(train, dev, codec.source_size, dict(Counter(codec.table.kinds)), inspection)
-        write_description(directory / REPORT, REPORT_FORMAT, PREPARATION_VERSION, report.to_json())
-
-    def _side(self, name: str, texts: Sequence[Path], subwords: SubwordConfiguration) -> Side:
-        tokeniser = _tokeniser(self._configuration, name)
-        if subwords.model is not None:
-            given = Subwords.load(subwords.model)
-            return Side(given.for_spaced_words() if tokeniser.marks_spaces else given, tokeniser)
-        total = sum(map(count_lines, texts))
-        every = -(-total // SUBWORD_SENTENCES) or 1
-        learning = f"learning {name} subwords"
-
-        def sentences() -> Iterator[list[str]]:
-            for number, line in enumerate(chain.from_iterable(map(read_lines, texts))):
-                if number % every == 0:
-                    self._progress(f"reading {name} sentences", number + 1, total)
-                    if words := tokeniser.split(line.text):
-                        yield words
-            self._progress(learning, 0, 1)
-
-        try:
-            if tokeniser.marks_spaces:
-                counts = Counter(word for words in sentences() for word in words)
-                learnt = Subwords.train_on_words(counts, subwords.kind, subwords.size)
-            else:
-                lines = (" ".join(words) for words in sentences())
-                learnt = Subwords.train(lines, subwords.kind, subwords.size)
-        except SubwordError as error:
-            raise SubwordError(f"{', '.join(map(str, texts))}: {error} (data.{name}_subwords.size)") from error
-        self._progress(learning, 1, 1)
-        return Side(learnt, tokeniser)
-
-    def _codec(self, readers: Sequence[Reader]) -> Codec:
-        # Trees are built here and again when they are encoded. Keeping them on disk in between was measured on Multi30k
-        # (29,000 pairs, one process): it saves 5 of 30 seconds for constituency trees and loses 3 for binary ones,
-        # because reading a tree back takes half as long as parsing it, or longer than building it.
-        family = self._system.target_class
-        counts: Counter[Any] = Counter()
-        for reader in readers:
-            for counted in self._over("counting rules", CountUnits(reader, family), reader.corpus):
-                counts.update(counted)
-        reader = readers[0]
-        vocabulary = reader.target_side.subwords.pieces
-        target = family.from_counts(counts, vocabulary, self._configuration.min_rule_count)
-        return Codec(self._system, reader.source_side, reader.target_side, target)
-
-    def _encode(self, readers: Sequence[Reader], codec: Codec, directory: Path) -> SplitReport:
-        report = SplitReport()
-        with PreparedWriter(directory) as writer:
-            for reader in readers:
-                task = f"encoding {reader.corpus.name}"
-                for examples, counted in self._over(task, Encode(reader, codec), reader.corpus):
-                    writer.append(examples)
-                    report.add(counted)
-        return report
-
-    def _over(self, task: str, work: Callable[[list[RawPair]], WorkerResult], corpus: Corpus) -> Iterator[WorkerResult]:
-        """What the work gives for each shard of a corpus."""
-        total = count_lines(corpus.source)
-        if corpus.name not in self._repeated:
-            self._repeated[corpus.name] = corpus.repeated()
-        results = ordered_map(work, shards(corpus.pairs(self._repeated[corpus.name])), self._workers)
-        for number, result in enumerate(results, start=1):
-            yield result
-            self._progress(task, min(number * SHARD, total), total)
 
 
 def _silent(_task: str, _done: int, _total: int | None) -> None:

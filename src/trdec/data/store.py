@@ -65,6 +65,8 @@ ARRAYS: dict[str, tuple[type[np.integer[Any]], tuple[int, ...]]] = {
 }
 """By file name, the type of each array and its shape after the first axis."""
 
+Arrays = Mapping[str, tuple[type[np.integer[Any]], tuple[int, ...]]]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Example:
@@ -74,6 +76,9 @@ class Example:
     steps: NDArray[np.int32]  # T 3   action, symbol, parent
     sentence: int
     treebank: int
+    line: int = 0
+    """Where its tree is: a line of the treebank's file."""
+    was_projective: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,6 +91,8 @@ class Examples:
     step_lengths: NDArray[np.int64]
     sentences: NDArray[np.int64]
     treebanks: NDArray[np.int16]
+    lines: NDArray[np.int64]
+    projective: NDArray[np.int8]
 
     @classmethod
     def of(cls, examples: list[Example]) -> Examples:
@@ -98,7 +105,45 @@ class Examples:
             np.array([len(example.steps) for example in examples], dtype=np.int64),
             np.array([example.sentence for example in examples], dtype=np.int64),
             np.array([example.treebank for example in examples], dtype=np.int16),
+            np.array([example.line for example in examples], dtype=np.int64),
+            np.array([example.was_projective for example in examples], dtype=np.int8),
         )
+
+    def select(self, kept: NDArray[np.bool_], steps: NDArray[np.int32]) -> Examples:
+        """The examples that are kept, with other steps."""
+        return Examples(
+            self.source[np.repeat(kept, self.source_lengths)],
+            self.source_lengths[kept],
+            steps[np.repeat(kept, self.step_lengths)],
+            self.step_lengths[kept],
+            self.sentences[kept],
+            self.treebanks[kept],
+            self.lines[kept],
+            self.projective[kept],
+        )
+
+
+def open_arrays(directory: Path, kinds: Arrays) -> dict[str, NDArray[Any]]:
+    """The arrays of these kinds in a directory that `PreparedWriter` wrote, checked."""
+    path = directory / CORPUS_DESCRIPTION
+    description = read_description(path, CORPUS_FORMAT, 1, CORPUS_VERSION)
+    # Version 1 recorded no checksums.
+    checksums = description.get("sha256", {} if description["version"] > 1 else None)
+    for key, found in (("lengths", description.get("lengths")), ("sha256", checksums or {})):
+        if not isinstance(found, dict):
+            raise StoredDataError(f"{path}: {key!r} is missing or invalid. {PREPARE_AGAIN}")
+    arrays = {name: _map(directory / f"{name}.npy", kinds[name], description["lengths"].get(name)) for name in kinds}
+    for offsets, flat in (("source_offsets", "source"), ("step_offsets", "steps")):
+        _check_offsets(directory / f"{offsets}.npy", arrays[offsets], len(arrays[flat]))
+    counts = {
+        len(array) - name.endswith("_offsets") for name, array in arrays.items() if name not in ("source", "steps")
+    }
+    if len(counts) != 1:
+        raise StoredDataError(f"{path}: the arrays differ in their number of examples. {PREPARE_AGAIN}")
+    if checksums is not None:
+        for name in kinds:
+            _check_checksum(directory / f"{name}.npy", checksums.get(name))
+    return arrays
 
 
 class Prepared:
@@ -115,24 +160,7 @@ class Prepared:
     @classmethod
     def open(cls, directory: Path | str) -> Prepared:
         """The corpus in a directory that `PreparedWriter` wrote."""
-        directory = Path(directory)
-        path = directory / CORPUS_DESCRIPTION
-        description = read_description(path, CORPUS_FORMAT, 1, CORPUS_VERSION)
-        # Version 1 recorded no checksums.
-        checksums = description.get("sha256", {} if description["version"] > 1 else None)
-        for key, found in (("lengths", description.get("lengths")), ("sha256", checksums or {})):
-            if not isinstance(found, dict):
-                raise StoredDataError(f"{path}: {key!r} is missing or invalid. {PREPARE_AGAIN}")
-        arrays = {name: _map(directory / f"{name}.npy", name, description["lengths"]) for name in ARRAYS}
-        for offsets, flat in (("source_offsets", "source"), ("step_offsets", "steps")):
-            _check_offsets(directory / f"{offsets}.npy", arrays[offsets], len(arrays[flat]))
-        examples = {len(arrays["source_offsets"]) - 1, len(arrays["step_offsets"]) - 1}
-        if {*examples, len(arrays["sentences"]), len(arrays["treebanks"])} != examples or len(examples) != 1:
-            raise StoredDataError(f"{path}: the arrays differ in their number of examples. {PREPARE_AGAIN}")
-        if checksums is not None:
-            for name in ARRAYS:
-                _check_checksum(directory / f"{name}.npy", checksums.get(name))
-        return cls(arrays)
+        return cls(open_arrays(Path(directory), ARRAYS))
 
     def check_numbers(self, directory: Path, source_size: int, legal: NDArray[np.bool_]) -> None:
         """Raise StoredDataError if a number is none of the codec with so many source pieces and this table, Y A."""
@@ -182,10 +210,10 @@ class Prepared:
 class PreparedWriter:
     """Writes a corpus into a new directory, some examples at a time, and its description last."""
 
-    def __init__(self, directory: Path) -> None:
-        directory.mkdir(parents=True)
+    def __init__(self, directory: Path, kinds: Arrays = ARRAYS) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
         self._directory = directory
-        self._columns = {name: _Column(directory / f"{name}.npy", *ARRAYS[name]) for name in ARRAYS}
+        self._columns = {name: _Column(directory / f"{name}.npy", *kinds[name]) for name in kinds}
         for offsets in ("source_offsets", "step_offsets"):
             self._columns[offsets].append(np.zeros(1, dtype=np.int64))
 
@@ -202,8 +230,8 @@ class PreparedWriter:
             columns[offsets].append(columns[flat].rows + np.cumsum(lengths))
         columns["source"].append(examples.source)
         columns["steps"].append(examples.steps)
-        columns["sentences"].append(examples.sentences)
-        columns["treebanks"].append(examples.treebanks)
+        for name in columns.keys() - {"source", "source_offsets", "steps", "step_offsets"}:
+            columns[name].append(getattr(examples, name))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -212,7 +240,7 @@ class PreparedWriter:
             column.close()
         if error is None:
             lengths = {name: column.rows for name, column in self._columns.items()}
-            digests = {name: checksum(self._directory / f"{name}.npy") for name in ARRAYS}
+            digests = {name: checksum(self._directory / f"{name}.npy") for name in self._columns}
             content = {"lengths": lengths, "sha256": digests}
             write_description(self._directory / CORPUS_DESCRIPTION, CORPUS_FORMAT, CORPUS_VERSION, content)
 
@@ -259,15 +287,15 @@ def _check_checksum(path: Path, digest: object) -> None:
         raise StoredDataError(f"{path}: is damaged: its checksum is not the one recorded. {PREPARE_AGAIN}")
 
 
-def _map(path: Path, name: str, lengths: dict[str, Any]) -> NDArray[Any]:
-    kind, rest = ARRAYS[name]
+def _map(path: Path, described: tuple[type[np.integer[Any]], tuple[int, ...]], length: object) -> NDArray[Any]:
+    kind, rest = described
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError as error:
         raise StoredDataError(f"{path}: is missing. {PREPARE_AGAIN}") from error
     except Exception as error:  # a header that is damaged makes numpy raise whatever Python's tokeniser raises
         raise StoredDataError(f"{path}: is damaged: {error}. {PREPARE_AGAIN}") from error
-    expected = (lengths.get(name), *rest)
+    expected = (length, *rest)
     if array.shape != expected or array.dtype != np.dtype(kind):
         raise StoredDataError(
             f"{path}: expected {np.dtype(kind)} of shape {expected}, "

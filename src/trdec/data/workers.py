@@ -1,26 +1,18 @@
-"""A corpus in shards, encoded by worker processes."""
+"""Shards of a corpus, worked on by several processes."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import threading
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, TypeVar
 
-import numpy as np
-
-from trdec.data.codec import Codec
-from trdec.data.corpus import RawPair, Reader
-from trdec.data.report import LeftOut, Reason, SplitReport
-from trdec.data.store import Example, Examples
-from trdec.errors import TreeShapeError, UnknownActionError, UnknownRuleError, WorkerError
-from trdec.targets.target import Target
+from trdec.errors import WorkerError
 
 Shard = TypeVar("Shard")
 WorkerResult = TypeVar("WorkerResult")
@@ -87,70 +79,3 @@ def shards(items: Iterable[ShardItem]) -> Iterator[list[ShardItem]]:
     iterator = iter(items)
     while shard := list(islice(iterator, SHARD)):
         yield shard
-
-
-@dataclass(frozen=True, slots=True)
-class CountUnits:
-    """Counts the rules or marks in the trees of a shard."""
-
-    reader: Reader
-    target: type[Target[Any]]
-
-    def __call__(self, shard: list[RawPair]) -> Counter[Any]:
-        """How often each occurs in the trees that are not left out."""
-        counts: Counter[Any] = Counter()
-        for pair in shard:
-            words = self.reader.words(pair)
-            if isinstance(words, LeftOut):
-                continue
-            for entry in self.reader.trees(pair, words.target):
-                if not isinstance(entry, LeftOut) and entry.tree is not None:
-                    counts.update(self.target.units(entry.tree))
-        return counts
-
-
-@dataclass(frozen=True, slots=True)
-class Encode:
-    """Encodes a shard."""
-
-    reader: Reader
-    codec: Codec
-
-    def __call__(self, shard: list[RawPair]) -> tuple[Examples, SplitReport]:
-        """The examples of the shard, and what was left out of it."""
-        report = SplitReport()
-        examples: list[Example] = []
-        for pair in shard:
-            examples += self._examples(pair, report)
-        report.examples = len(examples)
-        return Examples.of(examples), report
-
-    def _examples(self, pair: RawPair, report: SplitReport) -> Iterator[Example]:
-        report.pairs += 1
-        report.duplicates += pair.repeated
-        words = self.reader.words(pair)
-        if isinstance(words, LeftOut):
-            report.leave_out_pair(words)
-            return
-        source = self.codec.encode_source_words(words.source)
-        counted = False
-        for treebank, entry in enumerate(self.reader.trees(pair, words.target)):
-            if isinstance(entry, LeftOut):
-                report.leave_out_tree(entry)
-                continue
-            assert entry.tree is not None
-            try:
-                steps = self.codec.encode_target(entry.tree)
-            except (UnknownRuleError, UnknownActionError) as error:
-                report.leave_out_tree(LeftOut(Reason.UNSEEN, f"{entry.place}: {error}"))
-                continue
-            except TreeShapeError as error:
-                raise TreeShapeError(f"{entry.place}: {error}") from error
-            report.crossing_arcs += not entry.was_projective
-            report.steps += len(steps)
-            if not counted:  # every tree of the pair has the same pieces
-                counted = True
-                report.source_pieces += len(source)
-                report.unknown_source_pieces += int(np.count_nonzero(source == 0))
-                report.unknown_target_pieces += int(np.count_nonzero(steps[:, 0] == self.codec.unknown_action))
-            yield Example(source, steps, self.reader.first + pair.number, treebank)

@@ -16,7 +16,7 @@ from trdec.files import read_lines
 from trdec.targets.actions import EOP, EOS, Action, ApplyRule, EmitWord, EndPhrase
 from trdec.targets.target import END, Target
 from trdec.trees import preterminals
-from trdec.trees.grammar import Grammar, Rule, rules_of
+from trdec.trees.grammar import Grammar, Rule
 from trdec.trees.tree import PRE, ROOT, Nonterminal, Terminal, Tree
 
 BEGUN = "pre+"
@@ -106,11 +106,6 @@ class DerivationTarget(Target[Rule]):
         if isinstance(action, ApplyRule):
             return action.rule.rhs
         return (BEGUN,) if isinstance(action, EmitWord) else ()
-
-    @staticmethod
-    def units(tree: Nonterminal) -> Iterable[Rule]:
-        """The rules of the tree."""
-        return rules_of(tree)
 
     @classmethod
     def from_units(cls, counts: Mapping[Rule, int], vocabulary: Sequence[str]) -> Self:

@@ -12,7 +12,7 @@ from trdec.files import read_lines
 from trdec.targets.actions import EOS, Action, EmitMark, EmitWord, EndSentence
 from trdec.targets.target import Target
 from trdec.trees.builders import flat
-from trdec.trees.tree import ROOT, Nonterminal, Terminal, Tree, labels, words
+from trdec.trees.tree import ROOT, Nonterminal, Terminal, Tree, words
 
 SENTENCE = "sentence"
 """The one symbol that is open in a sequence."""
@@ -48,11 +48,6 @@ class SequenceTarget(Target[str]):
         """The sentence stays open until EOS."""
         return () if isinstance(action, EndSentence) else (SENTENCE,)
 
-    @staticmethod
-    def units(tree: Nonterminal) -> Iterable[str]:  # noqa: ARG004
-        """The marks needed to write the tree: none, unless a family has some."""
-        return ()
-
     @classmethod
     def from_units(cls, counts: Mapping[str, int], vocabulary: Sequence[str]) -> Self:
         """Sequences with these marks, most frequent first."""
@@ -86,11 +81,6 @@ class CcgTarget(SequenceTarget):
     """A flat tree of tags as tag, word, tag, word; a segmented word's pieces follow its one tag."""
 
     @staticmethod
-    def units(tree: Nonterminal) -> list[str]:
-        """The marks needed to write the tree."""
-        return [child.label for child in tree.children if isinstance(child, Nonterminal)]
-
-    @staticmethod
     def linearise(tree: Nonterminal) -> list[Action]:
         """Each tag before its words, then EOS."""
         actions: list[Action] = []
@@ -122,11 +112,6 @@ class CcgTarget(SequenceTarget):
 
 class LinTarget(SequenceTarget):
     """Labelled opening and closing brackets among the words."""
-
-    @staticmethod
-    def units(tree: Nonterminal) -> list[str]:
-        """The marks needed to write the tree."""
-        return [mark for label in labels(tree) for mark in (f"({label}", f"){label}")]
 
     @staticmethod
     def linearise(tree: Nonterminal) -> list[Action]:

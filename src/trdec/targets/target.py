@@ -111,11 +111,6 @@ class Target(ABC, Generic[Unit]):
     file_name: ClassVar[str]
     """The file in a model's directory that holds its units."""
 
-    @staticmethod
-    @abstractmethod
-    def units(tree: Nonterminal) -> Iterable[Unit]:
-        """The rules or marks needed to write the tree, whatever pieces its words are split into later."""
-
     @classmethod
     @abstractmethod
     def from_units(cls, counts: Mapping[Unit, int], vocabulary: Sequence[str]) -> Self:
@@ -132,6 +127,11 @@ class Target(ABC, Generic[Unit]):
 
     # Derived from the above.
 
+    @staticmethod
+    def unit_of(action: Action) -> Any:
+        """The rule or mark that the action writes; None for words and ends, which every target has."""
+        return action.rule if isinstance(action, ApplyRule) else action.mark if isinstance(action, EmitMark) else None
+
     def save(self, path: Path) -> None:
         """Write its units to a file that `load` reads."""
         with writing(path) as stream:
@@ -145,7 +145,15 @@ class Target(ABC, Generic[Unit]):
     @classmethod
     def from_trees(cls, trees: Iterable[Nonterminal], vocabulary: Sequence[str], min_count: int = 1) -> Self:
         """The target with the units that occur at least `min_count` times in the trees."""
-        return cls.from_counts(Counter(unit for tree in trees for unit in cls.units(tree)), vocabulary, min_count)
+        return cls.from_counts(
+            cls.count(action for tree in trees for action in cls.linearise(tree)), vocabulary, min_count
+        )
+
+    @classmethod
+    def count(cls, actions: Iterable[Action]) -> Counter[Unit]:
+        """How often the actions write each unit."""
+        units = map(cls.unit_of, actions)
+        return Counter(unit for unit in units if unit is not None)
 
     def start(self) -> Frontier:
         """The state before the first action."""

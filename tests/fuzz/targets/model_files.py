@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
-from collections import Counter
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -155,8 +154,7 @@ def _codec() -> Path:
     side = Side(Subwords.train((sentence.target for sentence in toy_sentences(60)), "bpe", 120), Tokeniser())
     family = SYSTEMS["trdec-con"].target_class
     trees = [SYSTEMS["trdec-con"].transform(sentence.tree) for sentence in toy_sentences(60)]
-    counts = Counter(unit for tree in trees for unit in family.units(tree))
-    Codec(SYSTEMS["trdec-con"], side, side, family.from_counts(counts, side.subwords.pieces)).save(folder)
+    Codec(SYSTEMS["trdec-con"], side, side, family.from_trees(trees, side.subwords.pieces)).save(folder)
     return folder
 
 

@@ -235,16 +235,17 @@ def test_progress_is_told(toy: Path, tmp_path: Path) -> None:
         "learning source subwords": (1, 1),
         "reading target sentences": (600, 600),
         "learning target subwords": (1, 1),
-        "counting rules": (600, 600),
         "encoding train": (600, 600),
+        "writing train": (600, 600),
         "encoding dev": (60, 60),
+        "writing dev": (60, 60),
     }
 
 
 def test_subwords_are_learnt_from_a_part_of_a_large_corpus(
     toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trdec.data.prepare.SUBWORD_SENTENCES", 400)
+    monkeypatch.setattr("trdec.data.make.SUBWORD_SENTENCES", 400)
     seen: list[int] = []
 
     def progress(task: str, done: int, _total: int) -> None:
