@@ -95,6 +95,11 @@ class BatchConfiguration(_Configuration):
         description="The maximum size of a batch; of actions, a longer example makes a batch alone. "
         "The paper's or-en system was trained with about 800 actions.",
     )
+    trees: Literal["every", "drawn"] = Field(
+        default="every",
+        description="every: an epoch has each sentence once in each of the system's kinds of trees. drawn: once, in a "
+        "kind that is drawn anew in each epoch; and a random tree is another one in each epoch.",
+    )
     subword_dropout: float = Field(
         default=0.0,
         ge=0,

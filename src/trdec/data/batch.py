@@ -123,13 +123,21 @@ class Batcher:
         return [drawn[_longest_first(batches[number], steps)] for number in shuffled]
 
     def _drawn(self, epoch: int) -> NDArray[np.int64]:
-        """The examples of an epoch: every one as often as its weight says, the broken part of it drawn."""
-        every = np.arange(len(self._prepared))
-        if self._weights is None:
-            return every
-        whole = np.floor(self._weights)
-        once_more = _Random(self._seed, epoch, len(every)).uniform(len(every)) < self._weights - whole
-        return np.repeat(every, (whole + once_more).astype(np.int64))
+        """The examples of an epoch: each as often as its weight says, or one of each sentence that often."""
+        examples = len(self._prepared)
+        first, kinds = np.arange(examples), np.ones(examples, dtype=np.int64)
+        one_tree = self._configuration.trees == "drawn"
+        if one_tree:  # the first example of each sentence, and how many it has
+            _, first, kinds = np.unique(self._prepared.sentences, return_index=True, return_counts=True)
+        if self._weights is not None:
+            weights = self._weights[first]
+            whole = np.floor(weights)
+            once_more = _Random(self._seed, epoch, len(first)).uniform(len(first)) < weights - whole
+            times = (whole + once_more).astype(np.int64)
+            first, kinds = np.repeat(first, times), np.repeat(kinds, times)
+        if not one_tree:
+            return first
+        return first + (_Random(self._seed, epoch, 0, len(first)).uniform(len(first)) * kinds).astype(np.int64)
 
     def batch(self, numbers: Sequence[int] | NDArray[np.int64], epoch: int) -> Batch:
         """The tensors of these examples as they are in this epoch."""

@@ -24,8 +24,10 @@ from trdec.configuration import CONFIGURATION_FILE, Configuration, check_unchang
 from trdec.configuration.sections import TrainingConfiguration
 from trdec.data.batch import Batcher, Change
 from trdec.data.codec import Codec
+from trdec.data.drawn_trees import DrawnTrees
 from trdec.data.manifest import replacing_model_file
 from trdec.data.prepare import Preparation, prepare
+from trdec.data.store import Example
 from trdec.data.subword_dropout import SubwordDropout
 from trdec.errors import ConfigError, TrainingError, memory_errors
 from trdec.files import locked, write_errors
@@ -120,8 +122,21 @@ def _begin(configuration: Configuration, observer: Observer, workers: int) -> Pr
 
 def _change(codec: Codec, configuration: Configuration) -> Change | None:
     """What becomes of the training examples in each epoch; None if they stay as they are."""
-    rate = configuration.batches.subword_dropout
-    return SubwordDropout(codec, rate, configuration.seed) if rate else None
+    batches, seed = configuration.batches, configuration.seed
+    changes: list[Change] = []
+    if batches.trees == "drawn" and (trees := DrawnTrees(codec, seed)).has_any:
+        changes.append(trees)
+    if batches.subword_dropout:
+        changes.append(SubwordDropout(codec, batches.subword_dropout, seed))
+    if not changes:
+        return None
+
+    def change(example: Example, number: int, epoch: int) -> Example:
+        for each in changes:
+            example = each(example, number, epoch)
+        return example
+
+    return change
 
 
 def choose_device(configuration: TrainingConfiguration, local: int = 0) -> torch.device:

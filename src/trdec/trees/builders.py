@@ -119,6 +119,7 @@ class Builder:
 
     description: str
     shape: Callable[[Sequence[str], Random], Tree]
+    is_random: bool = True
 
     def __call__(self, words: Sequence[str], generator: Random) -> Nonterminal:
         """The tree over the words, under ROOT."""
@@ -127,7 +128,7 @@ class Builder:
 
 def from_words(description: str, shape: Callable[[Sequence[str]], Tree]) -> Builder:
     """A builder that ignores the random generator."""
-    return Builder(description, lambda words, _generator: shape(words))
+    return Builder(description, lambda words, _generator: shape(words), is_random=False)
 
 
 BUILDERS: dict[str, Builder] = {

@@ -1,0 +1,73 @@
+"""An epoch has each sentence in every kind of tree, or in one that is drawn; random trees are drawn anew."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from support.toy_corpora import changed_system, configuration
+from trdec.configuration.sections import BatchConfiguration
+from trdec.data.batch import Batcher
+from trdec.data.drawn_trees import DrawnTrees
+from trdec.data.prepare import Preparation, prepare
+from trdec.trees.tree import words
+
+DRAWN = BatchConfiguration(trees="drawn")
+
+
+@pytest.fixture(scope="module")
+def binary(toy: Path, tmp_path_factory: pytest.TempPathFactory) -> Preparation:
+    """Each sentence in two trees, the second of them random."""
+    system = changed_system("trdec-binary", trees=["binary-1", "random-binary"])
+    return prepare(configuration(toy), system, tmp_path_factory.mktemp("drawn"))
+
+
+def test_every_epoch_has_each_sentence_once_in_one_of_its_trees(binary: Preparation) -> None:
+    train, batcher = binary.train, Batcher(binary.train, DRAWN, seed=1)
+    kinds = []
+    for epoch in range(4):
+        examples = np.concatenate(batcher.plan(epoch))
+        assert sorted(train.sentences[examples]) == list(range(600))
+        kinds.append({int(train.sentences[n]): int(train.treebanks[n]) for n in examples})
+        assert 240 < sum(kinds[-1].values()) < 360  # of 600 draws from two kinds
+    assert kinds[0] != kinds[1]
+    again = np.concatenate(Batcher(binary.train, DRAWN, seed=1).plan(2))
+    assert (again == np.concatenate(batcher.plan(2))).all()
+
+
+def test_a_pair_of_weight_two_is_drawn_twice(binary: Preparation) -> None:
+    weights = np.where(binary.train.sentences < 300, 2.0, 1.0)
+    examples = np.concatenate(Batcher(binary.train, DRAWN, 1, None, weights).plan(0))
+    assert Counter(Counter(binary.train.sentences[examples].tolist()).values()) == {1: 300, 2: 300}
+    kinds: dict[int, set[int]] = {}
+    for example in examples:
+        kinds.setdefault(int(binary.train.sentences[example]), set()).add(int(binary.train.treebanks[example]))
+    doubled = [sentence for sentence, found in kinds.items() if len(found) > 1]
+    assert 100 < len(doubled) < 200  # the two draws of a sentence differ in half of the sentences
+
+
+def test_random_trees_are_other_trees_of_the_same_words_in_each_epoch(binary: Preparation) -> None:
+    codec, drawn = binary.codec, DrawnTrees(binary.codec, seed=1)
+    changed = 0
+    for number in range(0, 200, 2):
+        fixed, random = binary.train[number], binary.train[number + 1]
+        assert drawn(fixed, number, 0) is fixed
+        first, second, again = (drawn(random, number + 1, epoch) for epoch in (0, 1, 0))
+        assert (first.steps == again.steps).all()
+        trees = [codec.decode(example.steps[:, 0]).tree for example in (random, first, second)]
+        assert words(trees[0]) == words(trees[1]) == words(trees[2])
+        assert codec.decode(first.steps[:, 0]).text == codec.decode(random.steps[:, 0]).text
+        changed += trees[1] != trees[2]
+    assert changed > 90
+
+
+def test_raw_text_keeps_its_spaces(toy: Path, tmp_path: Path) -> None:
+    data = configuration(toy, target_language="en")
+    made = prepare(data, changed_system("trdec-binary", trees="random-binary"), tmp_path)
+    drawn = DrawnTrees(made.codec, seed=1)
+    lines = (toy / "train.en").read_text().splitlines()
+    for number in range(50):
+        assert made.codec.decode(drawn(made.train[number], number, 3).steps[:, 0]).text == lines[number]
