@@ -31,6 +31,7 @@ from trdec.data.corpus import NO_FILTERS, Corpus, RawPair, Reader
 from trdec.data.inspection import check_is_text, inspect
 from trdec.data.manifest import remove_manifest
 from trdec.data.report import Report, SplitReport
+from trdec.data.source_form import source_form
 from trdec.data.store import (
     CORPUS_DESCRIPTION,
     PREPARE_AGAIN,
@@ -134,8 +135,9 @@ def prepare(
     are never replaced by others.
     """
     names = ["train", *(f"further.{place}" for place in range(len(configuration.further)))]
-    train = [Corpus(name, files, system.trees) for name, files in zip(names, configuration.corpora, strict=True)]
-    dev = Corpus("dev", configuration.dev, system.trees)
+    files = zip(names, configuration.corpora, strict=True)
+    train = [Corpus(name, given, system.trees, system.source_trees) for name, given in files]
+    dev = Corpus("dev", configuration.dev, system.trees, system.source_trees)
     _check_files(configuration, (*train, dev))
     inputs = _inputs(configuration, system, (*train, dev))
     with write_errors(directory):
@@ -369,17 +371,21 @@ class _Maker:
         # because reading a tree back takes half as long as parsing it, or longer than building it.
         family = self._system.target_class
         counts: Counter[Any] = Counter()
+        marks: Counter[str] = Counter()
+        form = source_form(self._system.reads_trees) if self._system.source_trees else None
         for reader in readers:
-            for counted in self._over("counting rules", CountUnits(reader, family), reader.corpus):
+            for counted, marked in self._over("counting rules", CountUnits(reader, family, form), reader.corpus):
                 counts.update(counted)
+                marks.update(marked)
         reader = readers[0]
         vocabulary = reader.target_side.subwords.pieces
         target = family.from_counts(counts, vocabulary, self._configuration.min_rule_count)
-        return Codec(self._system, reader.source_side, reader.target_side, target)
+        source_marks = sorted(marks, key=lambda mark: (-marks[mark], mark))
+        return Codec(self._system, reader.source_side, reader.target_side, target, source_marks)
 
     def _encode(self, readers: Sequence[Reader], codec: Codec, directory: Path) -> SplitReport:
         report = SplitReport()
-        with PreparedWriter(directory) as writer:
+        with PreparedWriter(directory, codec.source_form is not None) as writer:
             for reader in readers:
                 task = f"encoding {reader.corpus.name}"
                 for examples, counted in self._over(task, Encode(reader, codec), reader.corpus):

@@ -18,6 +18,7 @@ import numpy as np
 from trdec.data.codec import Codec
 from trdec.data.corpus import RawPair, Reader
 from trdec.data.report import LeftOut, Reason, SplitReport
+from trdec.data.source_form import SourceForm
 from trdec.data.store import Example, Examples
 from trdec.errors import TreeShapeError, UnknownActionError, UnknownRuleError, WorkerError
 from trdec.targets.target import Target
@@ -91,22 +92,29 @@ def shards(items: Iterable[ShardItem]) -> Iterator[list[ShardItem]]:
 
 @dataclass(frozen=True, slots=True)
 class CountUnits:
-    """Counts the rules or marks in the trees of a shard."""
+    """Counts the rules or marks in the trees of a shard, and the marks of its sources' trees."""
 
     reader: Reader
     target: type[Target[Any]]
+    source_form: SourceForm | None = None
 
-    def __call__(self, shard: list[RawPair]) -> Counter[Any]:
+    def __call__(self, shard: list[RawPair]) -> tuple[Counter[Any], Counter[str]]:
         """How often each occurs in the trees that are not left out."""
         counts: Counter[Any] = Counter()
+        marks: Counter[str] = Counter()
         for pair in shard:
             words = self.reader.words(pair)
             if isinstance(words, LeftOut):
                 continue
+            source = self.reader.source_tree(pair, words.source)
+            if isinstance(source, LeftOut):
+                continue
             for entry in self.reader.trees(pair, words.target):
                 if not isinstance(entry, LeftOut) and entry.tree is not None:
                     counts.update(self.target.units(entry.tree))
-        return counts
+            if source is not None and self.source_form is not None:
+                marks.update(self.source_form.units(source))
+        return counts, marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +140,12 @@ class Encode:
         if isinstance(words, LeftOut):
             report.leave_out_pair(words)
             return
-        source = self.codec.encode_source_words(words.source)
+        source_tree = self.reader.source_tree(pair, words.source)
+        if isinstance(source_tree, LeftOut):
+            report.leave_out_pair(source_tree)
+            return
+        source = self.codec.encode_source_words(words.source, source_tree)
+        numbers = source if source_tree is None else source[source[:, 1] == 1, 0]  # of the pieces and the end
         counted = False
         for treebank, entry in enumerate(self.reader.trees(pair, words.target)):
             if isinstance(entry, LeftOut):
@@ -150,7 +163,7 @@ class Encode:
             report.steps += len(steps)
             if not counted:  # every tree of the pair has the same pieces
                 counted = True
-                report.source_pieces += len(source)
-                report.unknown_source_pieces += int(np.count_nonzero(source == 0))
+                report.source_pieces += len(numbers)
+                report.unknown_source_pieces += int(np.count_nonzero(numbers == 0))
                 report.unknown_target_pieces += int(np.count_nonzero(steps[:, 0] == self.codec.unknown_action))
             yield Example(source, steps, self.reader.first + pair.number, treebank)
