@@ -60,42 +60,41 @@ class TreeLSTMEncoder(nn.Module):
 
     def _run(self, levels: Levels, pieces: Tensor, labels: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
         """Hidden states and cells of the nodes, M C each, given the pieces' states N C, labels M and sources M."""
-        embedded = self.sequence.embedding(labels)  # M E
-        num_rows = int(rows.max()) + 1
+        # Nodes stand level by level here, and what children pass to a level waits there in parts, one for each level
+        # that it comes from: everything is then copied once, however deep the tree is.
+        order = torch.cat([level.nodes for level in levels.of_nodes])  # M
+        sizes = [len(level.nodes) for level in levels.of_nodes]
+        rows = rows[order]
+        embedded = self.sequence.embedding(labels[order])  # M E
         state_mask: Tensor | None = None
         if self.training:
             embedded = drop(embedded, sample_embedding_mask(tuple(embedded.shape), self.dropout, embedded))
-            state_mask = sample_mask((num_rows, self.output_size), self.dropout.states, embedded)  # B C
+            state_mask = sample_mask((int(rows.max()) + 1, self.output_size), self.dropout.states, embedded)  # B C
         inputs = nn.functional.linear(embedded, self.cell.input_weights["label"], self.cell.bias)  # M 4C
-        # What children pass to a level above waits there in parts, one for each level that it comes from: each state
-        # is then copied once, however deep the tree is.
+        weight_i, weight_f, weight_o, weight_g = self.cell.hidden_weight.chunk(4)  # C C each
+        of_sum = torch.cat([weight_i, weight_o, weight_g])  # 3C C
         waiting: dict[int, list[tuple[Tensor, Tensor]]] = defaultdict(list)
         _deliver(waiting, levels.of_pieces, pieces, pieces)
         hiddens, cells = [], []
-        for number, level in enumerate(levels.of_nodes, start=1):
-            parts = waiting.pop(number)
-            child_hidden = torch.cat([part for part, _ in parts])  # k C
-            child_cell = torch.cat([part for _, part in parts])  # k C
-            level_rows = rows[level.nodes]  # n
+        parts = zip(levels.of_nodes, inputs.split_with_sizes(sizes), rows.split_with_sizes(sizes), strict=True)
+        for number, (level, level_inputs, level_rows) in enumerate(parts, start=1):
+            arrived = waiting.pop(number)
+            child_hidden = torch.cat([part for part, _ in arrived])  # k C
+            child_cell = torch.cat([part for _, part in arrived])  # k C
             if state_mask is not None:
                 child_hidden = child_hidden * state_mask[level_rows[level.parents]]
-            hidden, cell = self._step(inputs[level.nodes], child_hidden, child_cell, level.parents)  # n C
+            in_i, in_f, in_o, in_g = level_inputs.chunk(4, dim=1)  # n C each
+            summed = torch.zeros_like(in_i).index_add(0, level.parents, child_hidden)  # n C
+            i, o, g = nn.functional.linear(summed, of_sum).chunk(3, dim=1)  # n C each
+            f = torch.sigmoid(nn.functional.linear(child_hidden, weight_f) + in_f[level.parents])  # k C
+            kept = torch.zeros_like(in_i).index_add(0, level.parents, f * child_cell)  # n C
+            cell = torch.sigmoid(in_i + i) * torch.tanh(in_g + g) + kept  # n C
+            hidden = torch.sigmoid(in_o + o) * torch.tanh(cell)  # n C
             hiddens.append(hidden)
             cells.append(cell)
             _deliver(waiting, level.above, hidden, cell)
-        back = torch.argsort(torch.cat([level.nodes for level in levels.of_nodes]))  # M
+        back = torch.argsort(order)  # M
         return torch.cat(hiddens)[back], torch.cat(cells)[back]
-
-    def _step(self, inputs: Tensor, hidden: Tensor, cell: Tensor, parents: Tensor) -> tuple[Tensor, Tensor]:
-        """Hidden states and cells n C of nodes with inputs n 4C, given those of all their children, k C each."""
-        in_i, in_f, in_o, in_g = inputs.chunk(4, dim=1)  # n C each
-        w_i, w_f, w_o, w_g = self.cell.hidden_weight.chunk(4)  # C C each
-        summed = torch.zeros_like(in_i).index_add(0, parents, hidden)  # n C
-        i, o, g = (summed @ torch.cat([w_i, w_o, w_g]).t() + torch.cat([in_i, in_o, in_g], dim=1)).chunk(3, dim=1)
-        f = torch.sigmoid(hidden @ w_f.t() + in_f[parents])  # k C
-        kept = torch.zeros_like(in_i).index_add(0, parents, f * cell)  # n C
-        new_cell = torch.sigmoid(i) * torch.tanh(g) + kept
-        return torch.sigmoid(o) * torch.tanh(new_cell), new_cell
 
 
 @dataclass(frozen=True)
