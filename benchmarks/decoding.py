@@ -30,6 +30,7 @@ from trdec.search.beam import BeamSettings, beam_search
 from trdec.search.frontiers import STEPS, Effects
 from trdec.search.limits import LengthLimits
 from trdec.search.state import SearchState
+from trdec.systems import TREE_ENCODER_NAMES
 from trdec.targets.actions import ApplyRule
 from trdec.targets.derivation import BEGUN, DerivationTarget
 from trdec.targets.sequence import Seq2SeqTarget
@@ -183,11 +184,12 @@ def growth(folder: Path, name: str, network: Network) -> None:
 
 
 def main() -> None:
+    encoders = [name for name in ENCODERS if name not in TREE_ENCODER_NAMES]  # the batches here have no source trees
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="or-en: dev.orm, dev.eng and two subword models")
     systems = ["trdec", "trdec-wrapped", "seq2seq"]
     parser.add_argument("--system", choices=systems, nargs="+", default=["trdec", "seq2seq"])
-    parser.add_argument("--encoder", choices=list(ENCODERS), default="lstm")
+    parser.add_argument("--encoder", choices=encoders, default="lstm")
     parser.add_argument("--decoder", choices=list(DECODERS), help="by default tree, and sequence for seq2seq")
     parser.add_argument("--beam-size", type=int, nargs="+", default=[1, 5, 45])
     parser.add_argument("--rows", type=int, nargs="+", default=[ROWS], help="hypotheses in a batch; 1: one sentence")

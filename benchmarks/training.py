@@ -33,6 +33,7 @@ from trdec.configuration.sections import ModelConfiguration, TransformerConfigur
 from trdec.data.batch import Batch, Inventory, SourceBatch
 from trdec.freed_memory import keep_freed_memory
 from trdec.model.translation_model import DECODERS, ENCODERS, TranslationModel
+from trdec.systems import TREE_ENCODER_NAMES
 from trdec.targets.derivation import BEGUN, DerivationTarget
 from trdec.targets.sequence import Seq2SeqTarget
 from trdec.targets.target import ActionTable, Target, replay
@@ -236,9 +237,10 @@ def growth(
 
 
 def main() -> None:
+    encoders = [name for name in ENCODERS if name not in TREE_ENCODER_NAMES]  # the batches here have no source trees
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="a folder with train.orm, train.eng and two subword models")
-    parser.add_argument("--encoder", choices=list(ENCODERS), nargs="+", default=["lstm"])
+    parser.add_argument("--encoder", choices=encoders, nargs="+", default=["lstm"])
     parser.add_argument("--decoder", choices=list(DECODERS), nargs="+", default=["tree", "sequence"])
     parser.add_argument("--steps-per-batch", type=int, nargs="+", help="sizes of batches to measure")
     parser.add_argument("--readout", choices=["paper", "released"], default="released")

@@ -1,4 +1,4 @@
-"""Train each of the eight systems, and Transformers, on the toy language and see that they learn.
+"""Train each of the eight systems, Transformers and source trees on the toy language and see that they learn.
 
     make test-systems        [or: python tests/systems.py --jobs 1 seq2seq lin transformer/tree]
 
@@ -44,6 +44,11 @@ ROWS: dict[str, tuple[str, ...]] = {name: (f"system={name}",) for name in SYSTEM
     )
 }
 """What is changed in the toy recipe, by the name of a row."""
+
+ROWS |= {
+    f"source-{form}": ("system=trdec-con", "system.source_trees=binary-1", *keys)
+    for form, keys in (("tree-lstm", ("system.encoder=tree-lstm",)), ("brackets", ()))
+}
 
 ROWS["transformer/tree"] += (
     *("model.initialisation=uniform", "model.initialisation_range=0.2"),

@@ -1,6 +1,7 @@
 """A system is five plain values: its trees, what is done to them, a target, an encoder and a decoder.
 
-The eight systems of the paper's table 2 are rows of `SYSTEMS`; any other is the same five keys in a configuration file.
+The eight systems of the paper's table 2 are rows of `SYSTEMS`; any other is the same five keys in a configuration file,
+and two more if the source has trees as well.
 """
 
 from __future__ import annotations
@@ -8,9 +9,17 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from functools import reduce
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from trdec.errors import UntrustedCodeError, UsageError
 from trdec.extensions import did_you_mean, is_extension, load_extension, unknown_name
@@ -31,9 +40,22 @@ ANNOTATIONS: dict[str, str] = {CONSTITUENCY: "penn", DEPENDENCY: "conllu", SUPER
 TREES = (*ANNOTATIONS, *BUILDERS)
 """The kinds of tree that have a name: read from a file, or built from the words."""
 
-ENCODER_NAMES = ("lstm", "transformer")
+ENCODER_NAMES = ("lstm", "transformer", "tree-lstm")
 DECODER_NAMES = ("tree", "sequence", "tree-transformer", "transformer")
 """The encoders and decoders that have a name; their classes are in `trdec.model`, which needs torch."""
+
+TREE_ENCODER_NAMES = ("tree-lstm",)
+"""Those encoders that read trees; the others read sequences, and a source's tree as brackets among its pieces."""
+
+
+def source_key(kind: str) -> str:
+    """The key of a corpus that names the file of such trees of its source: `source_constituency`."""
+    return f"source_{kind}"
+
+
+def transformed(tree: Nonterminal, transforms: Sequence[str]) -> Nonterminal:
+    """The tree after these transforms, in this order."""
+    return reduce(lambda changed, name: transform_called(name)(changed), transforms, tree)
 
 
 def _known(name: str, names: Sequence[str] | dict[str, Any], what: str, form: str) -> str:
@@ -43,7 +65,7 @@ def _known(name: str, names: Sequence[str] | dict[str, Any], what: str, form: st
 
 
 class System(BaseModel):
-    """One way to translate, said in five keys."""
+    """One way to translate, said in five keys, and two more if the source has trees as well."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -72,7 +94,16 @@ class System(BaseModel):
         "module:Class.",
     )
 
-    @field_validator("trees", "transforms", mode="before")
+    source_trees: str | None = Field(
+        default=None,
+        description="The kind of tree that the source has, named as `trees` are; without it, the source is its pieces. "
+        "An encoder that reads sequences reads the tree as brackets among the pieces.",
+    )
+    source_transforms: tuple[str, ...] = Field(
+        default=(), description="What is done to each tree of the source, named as `transforms` are."
+    )
+
+    @field_validator("trees", "transforms", "source_transforms", mode="before")
     @classmethod
     def _one_or_several(cls, value: Any) -> Any:
         return (value,) if isinstance(value, str) else value
@@ -82,7 +113,12 @@ class System(BaseModel):
     def _known_trees(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(_known(name, TREES, "a kind of tree", "module:function") for name in names)
 
-    @field_validator("transforms")
+    @field_validator("source_trees")
+    @classmethod
+    def _known_source_trees(cls, name: str | None) -> str | None:
+        return name and _known(name, TREES, "a kind of tree", "module:function")
+
+    @field_validator("transforms", "source_transforms")
     @classmethod
     def _known_transforms(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(_known(name, TRANSFORMS, "a transform", "module:function") for name in names)
@@ -102,9 +138,42 @@ class System(BaseModel):
     def _known_decoder(cls, name: str) -> str:
         return _known(name, DECODER_NAMES, "a decoder", "module:Class")
 
+    @model_validator(mode="after")
+    def _trees_for_the_encoder(self) -> Self:
+        if self.source_trees is None and self.encoder in TREE_ENCODER_NAMES:
+            raise ValueError(
+                f"the encoder {self.encoder} reads trees, but the source has none. Say which with source_trees, for "
+                "example source_trees: binary-1, or choose another encoder."
+            )
+        if self.source_trees is None and self.source_transforms:
+            raise ValueError(
+                f"source_transforms is {', '.join(self.source_transforms)}, but the source has no trees. Say which "
+                "with source_trees, or leave source_transforms out."
+            )
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_used(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Its keys; those of source trees only if it has some, so that other files are what they were before them."""
+        found: dict[str, Any] = handler(self)
+        unused = () if self.source_trees else ("source_trees", "source_transforms")
+        return {key: value for key, value in found.items() if key not in unused}
+
     def transform(self, tree: Nonterminal) -> Nonterminal:
         """The tree as the target takes it."""
-        return reduce(lambda changed, name: transform_called(name)(changed), self.transforms, tree)
+        return transformed(tree, self.transforms)
+
+    @property
+    def reads_trees(self) -> bool:
+        """Whether its encoder reads the source's tree as a tree, not as a sequence with brackets."""
+        if self.source_trees is None or self.encoder in ENCODER_NAMES:
+            return self.encoder in TREE_ENCODER_NAMES
+        return bool(getattr(load_extension(self.encoder), "reads_trees", False))
+
+    @property
+    def source_annotation(self) -> str | None:
+        """The key of a corpus that names the file of the source's trees, if they are read from one."""
+        return source_key(self.source_trees) if self.source_trees in ANNOTATIONS else None
 
     @property
     def target_class(self) -> type[Target[Any]]:
@@ -127,7 +196,8 @@ class System(BaseModel):
     @property
     def extensions(self) -> tuple[str, ...]:
         """What it names from outside the package that prepared data depend on."""
-        return tuple(name for name in (*self.trees, *self.transforms, self.target) if is_extension(name))
+        source = (*([self.source_trees] if self.source_trees else []), *self.source_transforms)
+        return tuple(name for name in (*self.trees, *self.transforms, self.target, *source) if is_extension(name))
 
     @property
     def foreign_code(self) -> tuple[str, ...]:
@@ -175,7 +245,8 @@ def system_name(system: System) -> str:
             return name
     encoder = [system.encoder] if system.encoder != System.model_fields["encoder"].default else []
     trees, transforms = "+".join(system.trees), ["+".join(system.transforms)] if system.transforms else []
-    return "/".join([trees, *transforms, system.target, *encoder, system.decoder])
+    source = ["+".join([f"source-{system.source_trees}", *system.source_transforms])] if system.source_trees else []
+    return "/".join([*source, trees, *transforms, system.target, *encoder, system.decoder])
 
 
 def system_or_keys(system: System) -> str | dict[str, Any]:

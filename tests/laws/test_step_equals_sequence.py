@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pytest
 import torch
@@ -20,6 +21,7 @@ from trdec.model.interfaces import SearchModel, step_through
 from trdec.model.sequence_decoder import SequenceDecoder
 from trdec.model.translation_model import DECODERS, ENCODERS, TranslationModel
 from trdec.model.tree_decoder import TreeDecoder
+from trdec.systems import TREE_ENCODER_NAMES
 
 torch.set_num_threads(1)  # many tiny products: threads would only wait for each other
 
@@ -70,6 +72,11 @@ def make_model(kind: dict[str, object], dropout: DropoutConfiguration = DROPOUTS
     return TranslationModel(ModelConfiguration(**(sizes | chosen)), inventory, encoder, decoder).double()
 
 
+def batch_for(kind: dict[str, object], *given: int, **sizes: Any) -> Batch:
+    """A random batch that the encoder of this kind can read."""
+    return random_batch(*given, **sizes, source_trees=kind.get("encoder") in TREE_ENCODER_NAMES)
+
+
 def gradients(model: TranslationModel, features: Tensor) -> dict[str, Tensor]:
     """The gradients of a sum of features with fixed random weights."""
     torch.manual_seed(5)
@@ -89,7 +96,7 @@ def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.usefixtures("form")
 def test_the_sequence_is_what_stepping_gives(kind: dict[str, object], dropout: DropoutConfiguration, seed: int) -> None:
-    model, batch = make_model(kind, dropout, seed), random_batch(seed)
+    model, batch = make_model(kind, dropout, seed), batch_for(kind, seed)
     assert all(bool(gradient.any()) for gradient in assert_sequence_is_stepping(model, batch).values())
 
 
@@ -128,7 +135,7 @@ def assert_sequence_is_stepping(model: TranslationModel, batch: Batch) -> dict[s
 @kinds_in_all_forms
 @pytest.mark.usefixtures("form")
 def test_the_sequence_has_the_gradients_of_its_values(kind: dict[str, object]) -> None:
-    model, batch = make_model(kind), random_batch(4, sizes=(3, 0), max_source=3)
+    model, batch = make_model(kind), batch_for(kind, 4, sizes=(3, 0), max_source=3)
     parameters = dict(model.named_parameters())
 
     def features(*values: Tensor) -> Tensor:
@@ -152,7 +159,7 @@ class _Features(torch.nn.Module):
 
 @kinds
 def test_a_batch_is_its_sentences(kind: dict[str, object]) -> None:
-    model, batch = make_model(kind).eval(), random_batch(6)
+    model, batch = make_model(kind).eval(), batch_for(kind, 6)
     together = model.log_probs(batch)
     assert not bool(together[batch.padding].any())
     for row in range(batch.num_sentences):
@@ -162,7 +169,7 @@ def test_a_batch_is_its_sentences(kind: dict[str, object]) -> None:
 
 @kinds
 def test_the_order_of_sentences_does_not_matter(kind: dict[str, object]) -> None:
-    model, batch = make_model(kind).eval(), random_batch(7)
+    model, batch = make_model(kind).eval(), batch_for(kind, 7)
     order = torch.tensor([2, 0, 3, 1])
     moved = select(batch, order)
     torch.testing.assert_close(model.log_probs(moved), model.log_probs(batch)[order], rtol=1e-9, atol=1e-9)
@@ -171,7 +178,7 @@ def test_the_order_of_sentences_does_not_matter(kind: dict[str, object]) -> None
 @kinds
 def test_no_step_sees_what_comes_after_it(kind: dict[str, object]) -> None:
     """Other actions from some step on, and another tree, change nothing up to that step, and the next at once."""
-    model, batch = make_model(kind).eval(), sentence(random_batch(3), 0)
+    model, batch = make_model(kind).eval(), sentence(batch_for(kind, 3), 0)
     inventory, expected = tree_inventory(), model.run(batch).features  # T F
     steps = torch.arange(len(expected))
     for step in (0, 4, len(expected) - 2):
@@ -188,7 +195,7 @@ def test_no_step_sees_what_comes_after_it(kind: dict[str, object]) -> None:
 
 @kinds
 def test_gold_log_probabilities_are_those_that_stepping_gives(kind: dict[str, object]) -> None:
-    model, batch = make_model(kind).eval(), random_batch(8)
+    model, batch = make_model(kind).eval(), batch_for(kind, 8)
     passed = step_through(model.decoder, model.encoder(batch.source), batch, NO_DROPOUT)
     features = passed.unpack(passed.features)  # B T F
     weight = model.output_matrix()
@@ -208,7 +215,7 @@ def test_hypotheses_of_a_sentence_are_copies_of_it_and_survive_any_reordering(
     """Three hypotheses a sentence follow different derivations, are shuffled at every step, and find their parents."""
     model = make_model(kind).eval()
     width = 3
-    gold = random_batch(11, sizes=(6, 4, 5, 3, 2, 7))
+    gold = batch_for(kind, 11, sizes=(6, 4, 5, 3, 2, 7))
     # Rows 0-2 read the source of row 0, rows 3-5 that of row 3.
     gold = replace(gold, source=gold.source.select(torch.tensor([0, 0, 0, 3, 3, 3])))
     expected = model.log_probs(gold)
@@ -231,14 +238,14 @@ def test_hypotheses_of_a_sentence_are_copies_of_it_and_survive_any_reordering(
 
 @kinds
 def test_a_search_model_has_the_probabilities_of_the_definition(kind: dict[str, object]) -> None:
-    model, batch = make_model(kind).eval(), random_batch(12)
+    model, batch = make_model(kind).eval(), batch_for(kind, 12)
     expected = stepped_log_probs(model, batch)
     torch.testing.assert_close(stepped_log_probs(model.for_search(), batch), expected, rtol=1e-9, atol=1e-9)
 
 
 @kinds
 def test_a_search_model_in_int8_has_nearly_the_probabilities_of_the_definition(kind: dict[str, object]) -> None:
-    model, batch = make_model(kind).eval(), random_batch(12)
+    model, batch = make_model(kind).eval(), batch_for(kind, 12)
     expected, found = stepped_log_probs(model, batch).exp(), stepped_log_probs(model.for_search("int8"), batch).exp()
     if isinstance(fast_form(model.decoder), FastLSTM):  # others search in full precision
         assert not torch.equal(found, expected)
@@ -248,7 +255,7 @@ def test_a_search_model_in_int8_has_nearly_the_probabilities_of_the_definition(k
 
 @kinds
 def test_a_search_model_has_the_decoder_of_when_it_was_made(kind: dict[str, object]) -> None:
-    model, batch = make_model(kind).eval(), random_batch(13)
+    model, batch = make_model(kind).eval(), batch_for(kind, 13)
     searching = model.for_search()
     before = stepped_log_probs(searching, batch)
     with torch.no_grad():

@@ -12,12 +12,12 @@ import torch
 
 from support.small_models import toy_data
 from trdec.configuration import CONFIGURATION_FILE, Configuration
-from trdec.configuration.sections import ModelConfiguration
+from trdec.configuration.sections import DataConfiguration, ModelConfiguration
 from trdec.data.batch import collate
 from trdec.data.prepare import prepare
 from trdec.model.translation_model import TranslationModel
 from trdec.model.weights import weights_of, write_model_weights
-from trdec.systems import SYSTEMS
+from trdec.systems import SYSTEMS, System
 
 
 @cache
@@ -30,14 +30,19 @@ def trained() -> Path:
 
 def make_model(folder: Path, system: str, updates: int = 0, sentences: int = 8) -> Path:
     """The directory of a small model that learnt the first toy sentences by heart, if it had the updates for it."""
+    return make_model_of(SYSTEMS[system], toy_data(folder / "toy"), folder / system, updates, sentences)
+
+
+def make_model_of(
+    system: System, data: DataConfiguration, directory: Path, updates: int = 0, sentences: int = 8
+) -> Path:
+    """The same of any system and data."""
     torch.set_num_threads(1)
-    data = toy_data(folder / "toy")
-    directory = folder / system
     network = ModelConfiguration(embedding_size=32, hidden_size=48, initialisation_range=0.2)
     configuration = Configuration(system=system, output=directory, data=data, model=network)
-    preparation = prepare(data, SYSTEMS[system], directory)
+    preparation = prepare(data, system, directory)
     torch.manual_seed(1)
-    model = TranslationModel(network, preparation.codec.inventory(), decoder=SYSTEMS[system].decoder)
+    model = TranslationModel(network, preparation.codec.inventory(), system.encoder, system.decoder)
     optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
     wanted = [n for n in range(len(preparation.train)) if preparation.train.sentences[n] < sentences]
     batch = collate([preparation.train[number] for number in wanted])

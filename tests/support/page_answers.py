@@ -6,12 +6,13 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from trdec.data.source_form import SOURCE_END
 from trdec.serve.answers import sentence_json
 from trdec.targets.actions import KINDS, Action, EmitWord
 from trdec.targets.derivation import DerivationTarget
 from trdec.targets.sequence import LinTarget, Seq2SeqTarget
 from trdec.tokenisers import WORD_START
-from trdec.translation.attention import SOURCE_END, AttentionRow, TranslationAttention
+from trdec.translation.attention import AttentionRow, TranslationAttention
 from trdec.translation.scoring import ScoredAction
 from trdec.translation.translation import Translation
 from trdec.trees import brackets

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import torch
 
 from trdec.data.batch import Batch, Inventory, SourceBatch
@@ -64,8 +65,10 @@ def random_derivation(draw: random.Random, size: int) -> list[tuple[int, int, in
     return [*steps, (EOS, 4, 0)]
 
 
-def random_batch(seed: int, sizes: tuple[int, ...] = (9, 2, 5, 0), max_source: int = 5) -> Batch:
-    """Ragged on both sides, in no particular order."""
+def random_batch(
+    seed: int, sizes: tuple[int, ...] = (9, 2, 5, 0), max_source: int = 5, source_trees: bool = False
+) -> Batch:
+    """Ragged on both sides, in no particular order; with `source_trees`, sources have the places of trees."""
     draw = random.Random(seed)
     derivations = [random_derivation(draw, size) for size in sizes]
     sources = [[draw.randrange(SOURCE_SIZE) for _ in range(draw.randint(1, max_source))] for _ in sizes]
@@ -77,7 +80,23 @@ def random_batch(seed: int, sizes: tuple[int, ...] = (9, 2, 5, 0), max_source: i
         padding[row, : len(derivation)] = False
         source[row, : len(pieces)] = torch.tensor(pieces)
     lengths = torch.tensor([len(pieces) for pieces in sources])
+    if source_trees:
+        return Batch(SourceBatch.of([random_places(draw, pieces) for pieces in sources]), *steps.unbind(-1), padding)
     return Batch(SourceBatch(source, lengths), *steps.unbind(-1), padding)
+
+
+def random_places(draw: random.Random, pieces: list[int]) -> np.ndarray:
+    """S 3: the pieces, an end and the nodes of a random tree, whose numbers are random too."""
+    places = [[number, 1, 0] for number in (*pieces, draw.randrange(SOURCE_SIZE))]
+    tops = list(range(len(pieces)))
+    while len(tops) > 1 or tops[0] < len(pieces) or draw.random() < 0.3:
+        first = draw.randrange(len(tops))
+        count = draw.randint(1, 4)  # one child too: unary nodes are nodes
+        places.append([draw.randrange(SOURCE_SIZE), 0, 0])
+        for child in tops[first : first + count]:
+            places[child][2] = len(places)
+        tops[first : first + count] = [len(places) - 1]
+    return np.array(places, dtype=np.int32)
 
 
 def sentence(batch: Batch, row: int) -> Batch:

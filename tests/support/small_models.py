@@ -28,7 +28,7 @@ from trdec.model.interfaces import SearchModel
 from trdec.model.translation_model import DECODERS, ENCODERS, TranslationModel
 from trdec.search.frontiers import Effects
 from trdec.search.tabular import TabularModel
-from trdec.systems import SYSTEMS, System
+from trdec.systems import SYSTEMS, TREE_ENCODER_NAMES, System, system_name
 from trdec.targets.derivation import DerivationTarget
 from trdec.targets.sequence import CcgTarget, LinTarget, Seq2SeqTarget
 from trdec.targets.target import ActionTable, Target
@@ -52,9 +52,16 @@ ROWS: dict[str, System] = SYSTEMS | {
     f"{encoder} and {decoder}": System.model_validate(
         SYSTEMS["trdec-con"].model_dump() | {"encoder": encoder, "decoder": decoder}
     )
-    for encoder, decoder in zip(cycle(reversed(ENCODERS)), UNSEEN, strict=False)
+    for encoder, decoder in zip(cycle(name for name in reversed(ENCODERS) if name not in TREE_ENCODER_NAMES), UNSEEN)
 }
 """The paper's systems, and rows that write derivations with every other registered decoder and encoder."""
+
+ROWS["source brackets"] = System(trees=("binary-2",), source_trees="right-branching")
+ROWS |= {
+    f"source trees for {encoder}": System(trees=("binary-2",), source_trees="ternary", encoder=encoder)
+    for encoder in TREE_ENCODER_NAMES
+}
+"""A tree of the source as a sequence, and as a tree for every encoder that reads trees."""
 
 SMALL = ModelConfiguration(
     embedding_size=8, hidden_size=7, transformer=TransformerConfiguration(layers=2, heads=2, feed_forward=6)
@@ -138,15 +145,16 @@ def _toy() -> tuple[tempfile.TemporaryDirectory[str], DataConfiguration]:
 
 
 @cache
-def _prepared(trees: tuple[str, ...], transforms: tuple[str, ...], target: str) -> Preparation:
-    """The toy corpus, as all systems with these trees and this target take it."""
+def _prepared(system: System) -> Preparation:
     folder, data = _toy()
-    system = System(trees=trees, transforms=transforms, target=target)
-    return prepare(data, system, Path(folder.name) / "+".join([*trees, *transforms, target]))
+    return prepare(data, system, Path(folder.name) / system_name(system).replace("/", "+"))
 
 
 def _preparation(row: System) -> Preparation:
-    return _prepared(row.trees, row.transforms, row.target)
+    """The toy corpus, as all systems with these trees and this target take it."""
+    reading = {} if row.source_trees is None else {"encoder": row.encoder}
+    given = row.model_dump(exclude={"encoder", "decoder"})
+    return _prepared(System.model_validate(given | reading))
 
 
 def small_dev(system: str) -> Prepared:

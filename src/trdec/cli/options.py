@@ -37,6 +37,7 @@ FLAGS = {
     "package": "--with",
     "restart": "--restart",
     "scale": "--scale",
+    "source_trees": "--source-trees",
     "temperature": "--temperature",
     "text": "--text",
     "trees": "--trees",
@@ -44,6 +45,16 @@ FLAGS = {
     "url": "--url",
 }
 """The flag for each argument that the library names, in backticks, in a message."""
+
+
+SourceTreesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--source-trees",
+        help="Parses of the source lines, for a model that reads them: in the form it was trained on, brackets one "
+        "tree per line.",
+    ),
+]
 
 
 def with_flags(message: str) -> str:

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trdec.cli.options import STANDARD_STREAM, AllowOption, OutputOption, ThreadsOption, standard_error
+from trdec.cli.options import (
+    STANDARD_STREAM,
+    AllowOption,
+    OutputOption,
+    SourceTreesOption,
+    ThreadsOption,
+    standard_error,
+)
 from trdec.cli.translate import OutputFormat
 
 if TYPE_CHECKING:
@@ -35,6 +42,7 @@ def score_command(
         Path | None,
         typer.Option("--annotation", help="The translations' parses, in the form that the model was trained on."),
     ] = None,
+    source_trees: SourceTreesOption = None,
     output: OutputOption = STANDARD_STREAM,
     output_format: Annotated[
         OutputFormat, typer.Option("--format", help="text: the sums; json: also every action; or the summary as JSON.")
@@ -66,7 +74,7 @@ def score_command(
     problems: Counter[str] = Counter()
     total = count_lines(source) if text_file(source)[0].is_file() else None
     with writing(output) as stream, ProgressDisplay(standard_error()) as progress:
-        pairs = scorer.pairs(source, target, trees, annotation)
+        pairs = scorer.pairs(source, target, trees, annotation, source_trees)
         every = _noting(problems, _scored(scorer, pairs, lambda done: progress("scoring", done, total)))
         lines = _summary(every, output_format) if summary else (_line(scored, output_format) for scored in every)
         stream.writelines(f"{line}\n" for line in lines)

@@ -22,6 +22,7 @@ from trdec.cli.options import (
     InputArgument,
     InputOption,
     OutputOption,
+    SourceTreesOption,
     ThreadsOption,
     TreeFormat,
     chosen_input,
@@ -78,6 +79,7 @@ def translate_command(
     trees: Annotated[
         Path | None, typer.Option("--trees", help="Also write the trees to this file, one per line.")
     ] = None,
+    source_trees: SourceTreesOption = None,
     attention: Annotated[
         Path | None,
         typer.Option(
@@ -161,7 +163,7 @@ def translate_command(
         raise UsageError("--no-attention leaves out what --attention and --draw show. Choose one.")
     if attention is not None:
         check_attention_file(attention)
-    check_distinct(inputs=(source, prefix, skeleton), outputs=(output, trees, attention))
+    check_distinct(inputs=(source, prefix, skeleton, source_trees), outputs=(output, trees, attention))
     if not sampling and (temperature != 1.0 or top_k is not None or top_p is not None):
         raise UsageError("--temperature, --top-k and --top-p say how to sample. Add --sample.")
 
@@ -172,6 +174,7 @@ def translate_command(
     from trdec.search.limits import LengthLimits, Normalisation
     from trdec.search.sampling import SamplingSettings
     from trdec.translation.demands import Demands
+    from trdec.translation.source import parsed_lines
     from trdec.translation.translator import Translator
     from trdec.translation.workers import Workers
 
@@ -189,7 +192,8 @@ def translate_command(
     load = partial(Translator.load, model, *(also or ()), allow=allow or (), precision=precision.value)
     translator = load()
     typed = str(source) == STANDARD and sys.stdin.isatty()  # someone who types is waiting for each translation
-    lines = _begun(line.text for line in read_lines(source))
+    texts = _begun(line.text for line in read_lines(source))
+    lines = parsed_lines(translator.codec.system, texts, source_trees)
     remarks: Counter[str] = Counter()
     in_json = output_format is OutputFormat.json
     with_attention = attention is not None or draw is not None or (in_json and not no_attention)

@@ -52,9 +52,7 @@ class Configuration(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    system: System = Field(
-        description=f"What is trained: the name of a system ({', '.join(SYSTEMS)}), or these five keys."
-    )
+    system: System = Field(description=f"What is trained: the name of a system ({', '.join(SYSTEMS)}), or these keys.")
     output: Path = Field(description="The model directory. A training that is in it is resumed.")
     folder: Path = Field(default=Path(), description="The folder that the paths in `data` are relative to.")
     seed: int = Field(

@@ -5,7 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from trdec.files import at_home
 from trdec.text import SubwordKind
@@ -38,6 +46,21 @@ class CorpusConfiguration(_Configuration):
     supertags: Path | None = Field(
         default=None, description="A CCG supertag for each word of the translations, for systems that learn them."
     )
+    source_constituency: Path | None = Field(
+        default=None, description="Penn-style trees of the source, for systems with `source_trees: constituency`."
+    )
+    source_dependency: Path | None = Field(
+        default=None, description="Dependency trees of the source in CoNLL-U, for `source_trees: dependency`."
+    )
+    source_supertags: Path | None = Field(
+        default=None, description="A CCG supertag for each word of the source, for `source_trees: supertags`."
+    )
+
+    @model_serializer(mode="wrap")
+    def _without_missing_source_trees(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Its keys; those of source trees only if given, so that records of other corpora stay what they were."""
+        found: dict[str, Any] = handler(self)
+        return {key: value for key, value in found.items() if value is not None or not key.startswith("source_")}
 
 
 class TrainingCorpusConfiguration(CorpusConfiguration):

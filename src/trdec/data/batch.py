@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import torch
@@ -17,19 +17,29 @@ from trdec.data.store import Example, Prepared
 
 @dataclass(frozen=True)
 class SourceBatch:
-    """Some sources as an encoder reads them, as wide as the longest; padded places hold 0."""
+    """Some sources as an encoder reads them, as wide as the longest; padded places hold 0.
 
-    pieces: Tensor  # B S   piece ids
+    Without trees, the places are pieces and the end. With trees for an encoder that reads trees, the nodes follow in
+    postorder, the root last; for one that reads sequences, brackets stand among the pieces.
+    """
+
+    pieces: Tensor  # B S   the numbers of the places
     lengths: Tensor  # B
+    parents: Tensor | None = None  # B S   1 + the place of the node above; 0 = none
+    is_text: Tensor | None = None  # B S bool   whether the place is a piece or the end; None: all are
 
     @classmethod
     def of(cls, sources: Sequence[NDArray[np.int32]]) -> SourceBatch:
-        """The piece numbers of each source, side by side."""
+        """The sources that a codec encoded, side by side."""
         lengths = np.array([len(source) for source in sources])  # B
-        pieces = np.zeros((len(sources), lengths.max(initial=0)), dtype=np.int64)  # B S
+        rest = sources[0].shape[1:] if sources else ()
+        places = np.zeros((len(sources), lengths.max(initial=0), *rest), dtype=np.int64)  # B S, or with trees B S 3
         for row, source in enumerate(sources):
-            pieces[row, : len(source)] = source
-        return cls(torch.from_numpy(pieces), torch.from_numpy(lengths))
+            places[row, : len(source)] = source
+        if not rest:
+            return cls(torch.from_numpy(places), torch.from_numpy(lengths))
+        pieces, is_text, parents = (column.contiguous() for column in torch.from_numpy(places).unbind(2))  # B S
+        return cls(pieces, torch.from_numpy(lengths), parents, is_text.bool())
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -39,14 +49,23 @@ class SourceBatch:
         """Where its tensors are."""
         return self.lengths.device
 
+    @property
+    def text_lengths(self) -> Tensor:
+        """B: the number of pieces of each source, its end included, but not what tells of a tree."""
+        return self.lengths if self.is_text is None else self.is_text.sum(dim=1)
+
     def to(self, device: torch.device | str) -> SourceBatch:
         """The same on another device."""
-        return SourceBatch(self.pieces.to(device), self.lengths.to(device))
+        return self._changed(lambda values: values.to(device))
 
     def select(self, sentences: Tensor) -> SourceBatch:
         """These sentences in this order."""
-        lengths = self.lengths[sentences]  # B
-        return SourceBatch(self.pieces[sentences, : int(lengths.max())], lengths)
+        longest = int(self.lengths[sentences].max())
+        return self._changed(lambda values: values[sentences][..., :longest] if values.dim() > 1 else values[sentences])
+
+    def _changed(self, change: Callable[[Tensor], Tensor]) -> SourceBatch:
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: change(value) for name, value in given.items() if value is not None})
 
 
 @dataclass(frozen=True)
@@ -168,13 +187,20 @@ def collate(examples: Sequence[Example]) -> Batch:
 def unbatch(batch: Batch) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
     """The source and the steps of each row, without padding: the inverse of `collate`."""
     steps = torch.stack([batch.actions, batch.symbols, batch.parents], dim=2).numpy().astype(np.int32)  # B T 3
-    source = batch.source.pieces.numpy().astype(np.int32)  # B S
+    source = _places(batch.source)  # B S, or with trees B S 3
     step_lengths = (~batch.padding).sum(dim=1).tolist()
     source_lengths = batch.source.lengths.tolist()
     return [
         (source[row, :pieces], steps[row, :length])
         for row, (pieces, length) in enumerate(zip(source_lengths, step_lengths, strict=True))
     ]
+
+
+def _places(source: SourceBatch) -> NDArray[np.int32]:
+    """The sources as a codec encodes them, padded."""
+    if source.parents is None or source.is_text is None:
+        return source.pieces.numpy().astype(np.int32)  # B S
+    return torch.stack([source.pieces, source.is_text, source.parents], dim=2).numpy().astype(np.int32)  # B S 3
 
 
 class _Random:

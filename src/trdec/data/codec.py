@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,16 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from trdec.data.side_trees import source_tree
+from trdec.data.source_form import SOURCE_END, SourceForm, source_form
 from trdec.data.store import PREPARE_AGAIN, read_description, write_description
-from trdec.errors import StoredDataError, SubwordError, TrdecError, UnknownActionError
-from trdec.files import checksum_of_text
+from trdec.errors import Place, StoredDataError, SubwordError, TrdecError, UnknownActionError, UsageError
+from trdec.files import Line, checksum_of_text, read_lines, writing
 from trdec.systems import System, system_of_version_1
-from trdec.targets.actions import EmitWord
+from trdec.targets.actions import EOS, EmitMark, EmitWord
 from trdec.targets.target import ActionTable, Target, replay
 from trdec.text import UNKNOWN, Side, Subwords
 from trdec.tokenisers import TOKENISER_CLASSES, Tokeniser, tokeniser_before
 from trdec.trees.transforms import desegment, segment
-from trdec.trees.tree import Nonterminal, words
+from trdec.trees.tree import Entry, Nonterminal, words
 
 if TYPE_CHECKING:
     from trdec.data.batch import Inventory
@@ -30,6 +32,7 @@ CODEC_VERSION = 3
 
 SOURCE_MODEL = "source.spm.model"
 TARGET_MODEL = "target.spm.model"
+SOURCE_MARKS = "source_marks.txt"
 CODEC_DESCRIPTION = "codec.json"
 
 _WORD_KINDS = ("word", "eop")
@@ -47,42 +50,102 @@ class Decoded(NamedTuple):
 
 
 class SourceNumbers:
-    """Numbers the pieces of source text, and its end."""
+    """Numbers what stands at the places of a source: its pieces, its end, and the marks that tell of its tree."""
 
-    def __init__(self, side: Side) -> None:
-        self._side = side
+    def __init__(self, side: Side, form: SourceForm | None) -> None:
+        self._side, self._form = side, form
         pieces = side.subwords.pieces
         self._numbers = {piece: number for number, piece in enumerate(pieces)}
         self.end = len(pieces)
-        self.size = len(pieces) + 1
 
-    def of_words(self, source_words: Sequence[str]) -> NDArray[np.int32]:
-        """The numbers of the words' pieces and of the end; 0 stands for unknown pieces."""
+    def of(
+        self, source_words: Sequence[str], tree: Nonterminal | None, number_of_mark: Callable[[str], int]
+    ) -> NDArray[np.int32]:
+        """The numbers of the words' pieces and of the end, S, where 0 stands for unknown pieces.
+
+        If sources have trees, S 3: the number of each place, whether it is text (a piece or the end), and its parent.
+        """
         number = self._numbers.get
-        pieces = self._side.pieces(source_words)
-        return np.array([*(number(piece, 0) for piece in pieces), self.end], dtype=np.int32)  # S
+        if self._form is None:
+            pieces = self._side.pieces(source_words)
+            return np.array([*(number(piece, 0) for piece in pieces), self.end], dtype=np.int32)  # S
+        if tree is None:
+            return np.array([(self.end, 1, 0)], dtype=np.int32)  # 1 3
+        rows = []
+        for action, parent in self._form.write(segment(tree, self._side.subwords.split)):
+            if isinstance(action, EmitMark):
+                rows.append((number_of_mark(action.mark), 0, parent))
+            else:
+                rows.append((number(action.word, 0) if isinstance(action, EmitWord) else self.end, 1, parent))
+        return np.array(rows, dtype=np.int32)  # S 3
 
 
 class Codec:
     """Turns source text into piece numbers, target trees into steps, and actions back into trees and text."""
 
-    def __init__(self, system: System, source_side: Side, target_side: Side, target: Target[Any]) -> None:
+    def __init__(
+        self,
+        system: System,
+        source_side: Side,
+        target_side: Side,
+        target: Target[Any],
+        source_marks: Sequence[str] = (),
+    ) -> None:
+        """A codec; `source_marks` are what tells of the source's trees: labels, or brackets."""
         self.system = system
         self.source_side = source_side
         self.target_side = target_side
         self.target = target
+        self.source_marks = tuple(source_marks)
+        self.source_form = None if system.source_trees is None else source_form(system.reads_trees)
         self.table = ActionTable(target)
-        self._source = SourceNumbers(source_side)
-        self.source_end, self.source_size = self._source.end, self._source.size
+        self._source = SourceNumbers(source_side, self.source_form)
+        self.source_end = self._source.end
+        self._mark_numbers = {mark: number for number, mark in enumerate(self.source_marks, self.source_end + 1)}
+        self.source_size = self.source_end + 1 + len(self.source_marks)
         self.unknown_action = self.table.number(EmitWord(UNKNOWN))
 
     def encode_source(self, text: str) -> NDArray[np.int32]:
-        """The numbers of the text's pieces and of the end; 0 stands for unknown pieces."""
-        return self.encode_source_words(self.source_side.split(text))
+        """The text as an encoder reads it, with the tree that is built from its words if sources have trees."""
+        source_words = self.source_side.split(text)
+        return self.encode_source_words(source_words, self.built_tree(text, source_words))
 
-    def encode_source_words(self, source_words: Sequence[str]) -> NDArray[np.int32]:
-        """The numbers of the words' pieces and of the end."""
-        return self._source.of_words(source_words)
+    def built_tree(self, text: str, source_words: Sequence[str]) -> Nonterminal | None:
+        """The tree that is built from the words of a source; None if sources have no trees, or there are no words."""
+        if self.system.source_trees is None or not source_words:
+            return None
+        if self.system.source_annotation is not None:
+            raise UsageError(
+                f"this model reads {self.system.source_trees} trees of the source, which cannot be built from the "
+                "words. Give their parses as `source_trees`."
+            )
+        line = Line(Place("the source", 1), text)
+        found = source_tree(self.system, self.source_side, line, source_words, ())
+        assert isinstance(found, Entry)  # what is built from words fits them
+        return found.tree
+
+    def encode_source_words(self, source_words: Sequence[str], tree: Nonterminal | None = None) -> NDArray[np.int32]:
+        """The numbers of the words' pieces and of the end, S, where 0 stands for unknown pieces.
+
+        With a tree over the words, S 3: the number of each place (0 also stands for unknown labels), whether it is text
+        (a piece or the end), and its parent.
+        """
+        return self._source.of(source_words, tree, self.source_mark_number)
+
+    def source_names(self, source_words: Sequence[str], tree: Nonterminal | None) -> list[str]:
+        """What drawings call each place of a source."""
+        if self.source_form is None or tree is None:
+            return [*self.source_side.pieces(source_words), SOURCE_END]
+        return self.source_form.names(segment(tree, self.source_side.subwords.split))
+
+    def source_mark_number(self, mark: str) -> int:
+        """The number of a mark of a source's tree; 0 for marks that training never saw."""
+        return self._mark_numbers.get(mark, 0)
+
+    @property
+    def source_tokens(self) -> tuple[Hashable, ...]:
+        """What each number of a source stands for."""
+        return (*self.source_side.subwords.pieces, EOS, *map(EmitMark, self.source_marks))
 
     def encode_target(self, tree: Nonterminal) -> NDArray[np.int32]:
         """The steps that write the tree, after the system's transforms: action, symbol and parent per row."""
@@ -135,6 +198,9 @@ class Codec:
         self.source_side.subwords.save(directory / SOURCE_MODEL)
         self.target_side.subwords.save(directory / TARGET_MODEL)
         self.target.save(directory / self.target.file_name)
+        if self.source_form is not None:
+            with writing(directory / SOURCE_MARKS) as stream:
+                stream.writelines(f"{mark}\n" for mark in self.source_marks)
         description: dict[str, Any] = {
             "system": self.system.model_dump(mode="json"),
             "source_language": self.source_side.tokeniser.language,
@@ -150,11 +216,13 @@ class Codec:
         """How many numbers the codec gives out, and a checksum of what has which."""
         table, pieces = self.table, self.source_side.subwords.pieces
         actions = [*zip(table.kinds, map(str, table.actions), strict=True)]
+        marks = [] if self.source_form is None else [self.source_marks]
         return {
             "source_pieces": len(pieces),
+            **({} if self.source_form is None else {"source_marks": len(self.source_marks)}),
             "actions": len(actions),
             "symbols": len(table.symbols),
-            "sha256": checksum_of_text(json.dumps([pieces, actions, table.symbols])),
+            "sha256": checksum_of_text(json.dumps([pieces, actions, table.symbols, *marks])),
         }
 
     @classmethod
@@ -177,7 +245,8 @@ class Codec:
             source = Side(Subwords.load(directory / SOURCE_MODEL), tokenisers[0])
             target_side = Side(Subwords.load(directory / TARGET_MODEL), tokenisers[1])
             target = family.load(directory / family.file_name, target_side.subwords.pieces)
-            codec = cls(system, source, target_side, target)
+            marks = [] if system.source_trees is None else [line.text for line in read_lines(directory / SOURCE_MARKS)]
+            codec = cls(system, source, target_side, target, marks)
         except SubwordError as error:
             raise StoredDataError(f"{error} {PREPARE_AGAIN}") from error
         except TrdecError as error:
@@ -190,7 +259,7 @@ class Codec:
         return codec
 
     def __reduce__(self) -> tuple[Callable[..., Codec], tuple[Any, ...]]:
-        return type(self), (self.system, self.source_side, self.target_side, self.target)
+        return type(self), (self.system, self.source_side, self.target_side, self.target, self.source_marks)
 
 
 def _tokeniser_of(description: dict[str, Any], side: str) -> Tokeniser:

@@ -17,15 +17,12 @@ from numpy.typing import NDArray
 
 from trdec.configuration.sections import CorpusConfiguration, FilterConfiguration
 from trdec.data.report import LeftOut, Reason
-from trdec.errors import MisalignedTreeError, Place, TextFormatError, TreeShapeError, UsageError
+from trdec.data.side_trees import SideTrees, source_tree
+from trdec.errors import Place, TextFormatError, UsageError
 from trdec.files import Line, checksum_of_text, count_lines, is_blank, read_lines, text_checksum
-from trdec.systems import ANNOTATIONS, CONSTITUENCY, DEPENDENCY, SUPERTAGS, System
+from trdec.systems import ANNOTATIONS, CONSTITUENCY, DEPENDENCY, System, source_key
 from trdec.text import Side
-from trdec.trees import conllu, supertags, treebank
-from trdec.trees.alignment import align
-from trdec.trees.by_name import builder_called
 from trdec.trees.tree import Entry, Nonterminal
-from trdec.trees.tree import words as leaves_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +45,11 @@ class RawPair:
 
 
 class Corpus:
-    """The files of a corpus that trees of these kinds need."""
+    """The files of a corpus that trees of these kinds need, over its target and perhaps over its source."""
 
-    def __init__(self, name: str, files: CorpusConfiguration, kinds: Iterable[str]) -> None:
+    def __init__(
+        self, name: str, files: CorpusConfiguration, kinds: Iterable[str], source_kind: str | None = None
+    ) -> None:
         self.name = name
         self.source = files.source
         self.target = files.target
@@ -64,6 +63,15 @@ class Corpus:
                         f"Give it as data.{name}.{kind}, or choose another system."
                     )
                 self.annotations[kind] = path
+        if source_kind in ANNOTATIONS:
+            role = source_key(source_kind)
+            path = getattr(files, role)
+            if path is None:
+                raise UsageError(
+                    f"the system reads {source_kind} trees of the source, but data.{name} names no file of them. "
+                    f"Give it as data.{name}.{role}, or choose other source_trees."
+                )
+            self.annotations[role] = path
 
     def checksums(self) -> dict[str, str]:
         """The checksum of each file by its role; TextFormatError if source and target differ in length."""
@@ -80,7 +88,7 @@ class Corpus:
         sentences = count_lines(self.source)
         sources = (line.text for line in read_lines(self.source))
         targets = (line.text for line in read_lines(self.target))
-        annotations = [records(kind, path, sentences) for kind, path in self.annotations.items()]
+        annotations = [records(_kind(role), path, sentences) for role, path in self.annotations.items()]
         rows: Iterator[tuple[Any, ...]] = zip_longest(sources, targets, *annotations)
         for number, row in enumerate(rows):
             if None in row:
@@ -104,6 +112,11 @@ class Corpus:
         repeated = np.ones(len(digests), dtype=bool)
         repeated[np.unique(digests, return_index=True)[1]] = False
         return repeated
+
+
+def _kind(role: str) -> str:
+    """The kind of tree in the file of this role."""
+    return next(kind for kind in ANNOTATIONS if role in (kind, source_key(kind)))
 
 
 def records(kind: str, path: Path, sentences: int) -> Iterator[Record]:
@@ -212,68 +225,32 @@ class Reader:
 
     def trees(self, pair: RawPair, target: Sequence[str]) -> Iterator[Entry | LeftOut]:
         """For each kind of tree, the tree over the target words, in the text's spelling and transformed."""
+        line = Line(Place(str(self.corpus.target), pair.number + 1), pair.target)
         for kind in self.system.trees:
-            found = self._entry(kind, pair, list(target))
-            if isinstance(found, LeftOut):
-                yield found
-                continue
-            entry, spelling = found
-            try:
-                yield Entry(entry.place, self._spelt(entry, spelling), was_projective=entry.was_projective)
-            except MisalignedTreeError as error:
-                yield LeftOut(Reason.MISALIGNED, f"{entry.place}: {error}")
-
-    def spelling(self, leaves: list[str], pair: RawPair, target: list[str]) -> list[str]:
-        """The words of a tree as they are encoded: those of the text, or a parser's own, found in the raw text."""
-        return align(leaves, pair.target) if self.target_side.tokeniser.marks_spaces else target
-
-    def _spelt(self, entry: Entry, spelling: list[str]) -> Nonterminal:
-        """The tree, transformed, with these words; builders and transforms see words without marks of spaces."""
-        assert entry.tree is not None
-        tokeniser = self.target_side.tokeniser
-        if not tokeniser.marks_spaces:
-            return self.system.transform(entry.tree)
-        plain = treebank.respell(entry.tree, [tokeniser.bare(word) for word in spelling])
-        return treebank.respell(self.system.transform(plain), spelling)
-
-    def _entry(self, kind: str, pair: RawPair, target: list[str]) -> tuple[Entry, list[str]] | LeftOut:
-        """The tree of this kind over the words, from the file or from the builder, and their spelling."""
-        plain = [self.target_side.tokeniser.bare(word) for word in target]
-        if kind not in ANNOTATIONS:
-            place = Place(str(self.corpus.target), pair.number + 1)
             # The sentence's number is the seed, so that its tree is the same whichever process builds it.
-            try:
-                return Entry(place, builder_called(kind)(plain, Random(pair.number))), target
-            except TreeShapeError as error:
-                raise TreeShapeError(f"{place}: {error}") from error
-        record = pair.annotations[list(self.corpus.annotations).index(kind)]
-        path = self.corpus.annotations[kind]
-        lines = _lines(path, record)
-        if kind == SUPERTAGS:
-            entries = supertags.read_supertags(
-                lines, [Line(Place(str(self.corpus.target), pair.number + 1), " ".join(plain))]
-            )
-        else:
-            entries = treebank.FORMATS[ANNOTATIONS[kind]](lines)
-        entry = next(map(treebank.checked, entries), None)
-        place = lines[0].place
-        if entry is None:
-            return LeftOut(Reason.UNREADABLE, f"{place}: expected a tree, found an empty line.")
-        if entry.error is not None:
-            return LeftOut(Reason.UNREADABLE, str(entry.error))
-        if entry.tree is None:
-            return LeftOut(Reason.NO_TREE, f"{place}: the parser found no tree.")
-        if kind == SUPERTAGS:
-            return Entry(place, entry.tree), target
-        leaves = conllu.surface_words(lines) if kind == DEPENDENCY else leaves_of(entry.tree)
-        try:
-            spelling = self.spelling(leaves, pair, target)
-            tree = treebank.respell(entry.tree, spelling)
-            return Entry(place, tree, was_projective=entry.was_projective), spelling
-        except MisalignedTreeError as error:
-            return LeftOut(Reason.MISALIGNED, f"{place}: {error}")
+            yield self.target_trees.tree(kind, line, target, self._parse(pair, kind), Random(pair.number))
+
+    def source_tree(self, pair: RawPair, source: Sequence[str]) -> Nonterminal | LeftOut | None:
+        """The tree over the source words, in the text's spelling and transformed; None if sources have none."""
+        kind = self.system.source_trees
+        if kind is None:
+            return None
+        line = Line(Place(str(self.corpus.source), pair.number + 1), pair.source)
+        found = source_tree(self.system, self.source_side, line, source, self._parse(pair, source_key(kind)))
+        return found if isinstance(found, LeftOut) else found.tree
+
+    @property
+    def target_trees(self) -> SideTrees:
+        """What finds trees over the target."""
+        return SideTrees(self.target_side, self.system.transforms)
+
+    def _parse(self, pair: RawPair, role: str) -> Sequence[Line]:
+        """The lines of the pair's parse in the file of this role; none if trees are built."""
+        path = self.corpus.annotations.get(role)
+        return () if path is None else parse_lines(path, pair.annotations[list(self.corpus.annotations).index(role)])
 
 
-def _lines(path: Path, record: Record) -> list[Line]:
+def parse_lines(path: Path, record: Record) -> list[Line]:
+    """The lines of a record, each with its place."""
     texts = record.text.split("\n")
     return [Line(Place(str(path), number), text) for number, text in enumerate(texts, start=record.line)]

@@ -204,11 +204,16 @@ def _examples(reader: Reader, codec: Codec, pairs: Sequence[RawPair]) -> Iterato
         found = reader.words(pair)
         if isinstance(found, LeftOut):
             continue
+        source_tree = reader.source_tree(pair, found.source)
+        if isinstance(source_tree, LeftOut):
+            continue
         entries = list(reader.trees(pair, found.target))
         trees = [entry.tree for entry in entries if not isinstance(entry, LeftOut) and entry.tree is not None]
         if trees:
             pieces = [segment(tree, codec.target_side.subwords.split) for tree in trees]
             source = " ".join(codec.source_side.pieces(found.source))
+            if source_tree is not None:
+                source = brackets.write(segment(source_tree, codec.source_side.subwords.split))
             yield ShownPair(pair.source, pair.target, source, [brackets.write(tree) for tree in pieces])
 
 

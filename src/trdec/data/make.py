@@ -15,7 +15,7 @@ from trdec.data.corpus import NO_FILTERS, Corpus, Reader
 from trdec.data.inspection import inspect
 from trdec.data.parts import EncodedShard, EncodeShard, Part
 from trdec.data.report import Report, SplitReport
-from trdec.data.store import PreparedWriter
+from trdec.data.store import ARRAYS, PreparedWriter, with_source_trees
 from trdec.data.workers import ordered_map, shards
 from trdec.errors import NoExamplesError, StoredDataError, SubwordError
 from trdec.files import count_lines, read_lines
@@ -133,7 +133,7 @@ class Maker:
             own = islice(pairs, PART)
             if (part := _opened(folder, reader)) is None:
                 encoded = ordered_map(EncodeShard(reader), shards(own), self._workers)
-                Part.write(folder, self._told(encoded, task, begin, total))
+                Part.write(folder, self._told(encoded, task, begin, total), reader)
                 part = Part(folder, reader)
             else:
                 log.info("%s: encoded before, used again", folder)
@@ -150,16 +150,19 @@ class Maker:
 
     def _codec(self, reader: Reader, parts: Iterable[Part]) -> Codec:
         counts: Counter[Any] = Counter()
+        marks: Counter[str] = Counter()
         for part in parts:
             counts.update(part.counts())
+            marks.update(part.source_marks())
         vocabulary = reader.target_side.subwords.pieces
         target = self._system.target_class.from_counts(counts, vocabulary, self._configuration.min_rule_count)
-        return Codec(self._system, reader.source_side, reader.target_side, target)
+        source_marks = sorted(marks, key=lambda mark: (-marks[mark], mark))
+        return Codec(self._system, reader.source_side, reader.target_side, target, source_marks)
 
     def _number(self, parts: Sequence[Part], codec: Codec, directory: Path) -> SplitReport:
         """Write the parts as one corpus, in the codec's numbers."""
         report, done, total = SplitReport(), 0, sum(map(len, parts))
-        with PreparedWriter(directory) as writer:
+        with PreparedWriter(directory, ARRAYS if codec.source_form is None else with_source_trees(ARRAYS)) as writer:
             for examples, counted in chain.from_iterable(part.numbered(codec) for part in parts):
                 writer.append(examples)
                 report.add(counted)

@@ -1,7 +1,7 @@
 """Parts of a corpus, encoded before all its rules are known, so that each tree is built once.
 
 Which number a rule or a mark has is known only when the last tree has been seen. So a part has numbers of its own,
-which it gives to actions and symbols as it meets them; the codec's numbers replace them in the end. Finished parts stay
+which it gives to them and to symbols as it meets them; the codec's numbers replace them in the end. Finished parts stay
 on disk until everything is prepared: if a preparation is killed, the next one goes on after the last of them.
 """
 
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from trdec.data.codec import Codec, SourceNumbers
 from trdec.data.corpus import RawPair, Reader
 from trdec.data.report import LeftOut, Reason, SplitReport
+from trdec.data.source_form import SourceForm, source_form
 from trdec.data.store import (
     ARRAYS,
     PREPARE_AGAIN,
@@ -29,6 +30,7 @@ from trdec.data.store import (
     PreparedWriter,
     open_arrays,
     read_description,
+    with_source_trees,
     write_description,
 )
 from trdec.errors import Place, StoredDataError, TreeShapeError, UnknownActionError, UnknownRuleError
@@ -55,6 +57,7 @@ class OwnNumbers:
 
     actions: dict[Action, int] = field(default_factory=dict)
     symbols: dict[str, int] = field(default_factory=dict)
+    source_marks: dict[str, int] = field(default_factory=dict)
 
     def action(self, action: Action) -> int:
         """The number of an action that is no word."""
@@ -64,9 +67,13 @@ class OwnNumbers:
         """The number of a symbol."""
         return self.symbols.setdefault(symbol, len(self.symbols))
 
+    def source_mark(self, mark: str) -> int:
+        """The number of a mark of a source's tree, which counts backwards from -1: pieces have numbers already."""
+        return self.source_marks.setdefault(mark, -1 - len(self.source_marks))
+
 
 class EncodedShard(NamedTuple):
-    """Some examples in numbers of their own, and what was left out; piece p has the number -1 - p."""
+    """Some examples in numbers of their own, and what was left out; piece p of the target has the number -1 - p."""
 
     examples: Examples
     numbers: OwnNumbers
@@ -79,13 +86,13 @@ class EncodeShard:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._family: type[Target[Any]] = reader.system.target_class
-        self._source = SourceNumbers(reader.source_side)
+        self._source = SourceNumbers(reader.source_side, _form_of(reader))
         self._pieces = {piece: -1 - number for number, piece in enumerate(reader.target_side.subwords.pieces)}
 
     def __call__(self, shard: list[RawPair]) -> EncodedShard:
         """The shard, encoded."""
         report, numbers = SplitReport(), OwnNumbers()
-        written = [*self._written(shard, report)]
+        written = [*self._written(shard, numbers, report)]
         counts = self._family.count(action for _, actions in written for action in actions)
         # Replaying takes no more of a target than the rules of these trees. One word stands for all.
         target = self._family.from_units(counts, (UNKNOWN,))
@@ -106,7 +113,9 @@ class EncodeShard:
         ]
         return np.array(rows, dtype=np.int32).reshape(-1, 3)  # T 3
 
-    def _written(self, shard: list[RawPair], report: SplitReport) -> Iterator[tuple[Example, list[Action]]]:
+    def _written(
+        self, shard: list[RawPair], numbers: OwnNumbers, report: SplitReport
+    ) -> Iterator[tuple[Example, list[Action]]]:
         """Each example without its steps, and the actions that write its tree."""
         reader, nothing = self._reader, np.zeros((0, 3), dtype=np.int32)
         for pair in shard:
@@ -116,7 +125,11 @@ class EncodeShard:
             if isinstance(words, LeftOut):
                 report.leave_out_pair(words)
                 continue
-            source = self._source.of_words(words.source)
+            source_tree = reader.source_tree(pair, words.source)
+            if isinstance(source_tree, LeftOut):
+                report.leave_out_pair(source_tree)
+                continue
+            source = self._source.of(words.source, source_tree, numbers.source_mark)
             for treebank, entry in enumerate(reader.trees(pair, words.target)):
                 if isinstance(entry, LeftOut):
                     report.leave_out_tree(entry)
@@ -143,16 +156,18 @@ class Part:
             self._actions = [_read_action(action) for action in found["actions"]]
             self._counts = [int(count) for count in found["counts"]]
             self._symbols = [str(symbol) for symbol in found["symbols"]]
+            self._source_marks = {str(mark): int(count) for mark, count in found["source_marks"].items()}
             self._report = SplitReport.from_json(found["report"])
         except (KeyError, TypeError, ValueError) as error:
             raise StoredDataError(f"{path}: {error} is missing or invalid. {PREPARE_AGAIN}") from error
 
     @staticmethod
-    def write(directory: Path, shards: Iterable[EncodedShard]) -> None:
+    def write(directory: Path, shards: Iterable[EncodedShard], reader: Reader) -> None:
         """Write the shards as one part; the directory has its name only once it is whole."""
-        numbers, report, counts = OwnNumbers(), SplitReport(), Counter[int]()
+        numbers, report, counts, source_counts = OwnNumbers(), SplitReport(), Counter[int](), Counter[int]()
+        kinds = PART_ARRAYS if _form_of(reader) is None else with_source_trees(PART_ARRAYS)
         with replacing_folder(directory) as folder:
-            with PreparedWriter(folder, PART_ARRAYS) as writer:
+            with PreparedWriter(folder, kinds) as writer:
                 for examples, own, counted in shards:
                     actions = np.array([numbers.action(action) for action in own.actions], dtype=np.int32)
                     symbols = np.array([numbers.symbol(symbol) for symbol in own.symbols], dtype=np.int32)
@@ -161,12 +176,17 @@ class Part:
                     steps[~is_word, 0] = actions[steps[~is_word, 0]]
                     steps[:, 1] = symbols[steps[:, 1]]
                     counts.update(dict(enumerate(np.bincount(steps[~is_word, 0]).tolist())))
-                    writer.append(replace(examples, steps=steps))
+                    marks = np.array([numbers.source_mark(mark) for mark in own.source_marks], dtype=np.int32)
+                    source = _with_marks(examples.source, marks)
+                    marked = -1 - source[source[:, 0] < 0, 0] if source.ndim > 1 else np.zeros(0, dtype=np.int64)
+                    source_counts.update(dict(enumerate(np.bincount(marked).tolist())))
+                    writer.append(replace(examples, steps=steps, source=source))
                     report.add(counted)
             content = {
                 "actions": [_write_action(action) for action in numbers.actions],
                 "counts": [counts[number] for number in range(len(numbers.actions))],
                 "symbols": [*numbers.symbols],
+                "source_marks": {mark: source_counts[-1 - number] for mark, number in numbers.source_marks.items()},
                 "report": report.to_json(),
             }
             write_description(folder / PART_DESCRIPTION, PART_FORMAT, PART_VERSION, content)
@@ -180,10 +200,15 @@ class Part:
         found = ((unit_of(action), count) for action, count in zip(self._actions, self._counts, strict=True))
         return Counter({unit: count for unit, count in found if unit is not None})
 
+    def source_marks(self) -> Counter[str]:
+        """How often each mark of the sources' trees occurs."""
+        return Counter(self._source_marks)
+
     def numbered(self, codec: Codec) -> Iterator[tuple[Examples, SplitReport]]:
         """The examples in the codec's numbers, some at a time, without those that need a rule or mark it lacks."""
         yield Examples.of([]), self._report
         renumbered = _Renumbering.of(codec, self._actions, self._symbols)
+        source_marks = np.array([codec.source_mark_number(mark) for mark in self._source_marks], dtype=np.int32)
         offsets, last_sentence = self._arrays["step_offsets"], -1
         begin = 0
         while begin < len(self):
@@ -195,6 +220,7 @@ class Part:
             report = SplitReport()
             for number in np.flatnonzero(~known):
                 report.leave_out_tree(self._unknown(begin + int(number), codec))
+            block = replace(block, source=_with_marks(block.source, source_marks))
             kept = block.select(known, steps)
             last_sentence = _count(report, kept, codec.unknown_action, last_sentence)
             yield kept, report
@@ -231,6 +257,21 @@ class Part:
         return [str(corpus.annotations.get(kind, corpus.target)) for kind in self._reader.system.trees]
 
 
+def _form_of(reader: Reader) -> SourceForm | None:
+    """How the trees of sources are written; None if sources have none."""
+    return None if reader.system.source_trees is None else source_form(reader.system.reads_trees)
+
+
+def _with_marks(source: NDArray[np.int32], marks: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The sources with these numbers in place of -1, -2 and so on."""
+    if source.ndim == 1:
+        return source
+    changed = source.copy()  # S 3
+    is_mark = source[:, 0] < 0
+    changed[is_mark, 0] = marks[-1 - source[is_mark, 0]]
+    return changed
+
+
 def _count(report: SplitReport, kept: Examples, unknown: int, last_sentence: int) -> int:
     """Count the examples that are kept; returns the last sentence. The trees of a sentence have the same pieces."""
     report.examples = len(kept.sentences)
@@ -240,8 +281,10 @@ def _count(report: SplitReport, kept: Examples, unknown: int, last_sentence: int
     report.crossing_arcs = int(np.count_nonzero(kept.projective == 0))
     first = np.diff(kept.sentences, prepend=last_sentence) != 0  # n   a sentence's first example
     in_source, in_steps = np.repeat(first, kept.source_lengths), np.repeat(first, kept.step_lengths)
-    report.source_pieces = int(in_source.sum())
-    report.unknown_source_pieces = int(np.count_nonzero(kept.source[in_source] == 0))
+    source = kept.source[in_source]
+    pieces = source if source.ndim == 1 else source[source[:, 1] == 1, 0]
+    report.source_pieces = len(pieces)
+    report.unknown_source_pieces = int(np.count_nonzero(pieces == 0))
     report.unknown_target_pieces = int(np.count_nonzero(kept.steps[in_steps, 0] == unknown))
     return int(kept.sentences[-1])
 

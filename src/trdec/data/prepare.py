@@ -135,8 +135,9 @@ def prepare(
     are never replaced by others.
     """
     names = ["train", *(f"further.{place}" for place in range(len(configuration.further)))]
-    train = [Corpus(name, files, system.trees) for name, files in zip(names, configuration.corpora, strict=True)]
-    dev = Corpus("dev", configuration.dev, system.trees)
+    files = zip(names, configuration.corpora, strict=True)
+    train = [Corpus(name, given, system.trees, system.source_trees) for name, given in files]
+    dev = Corpus("dev", configuration.dev, system.trees, system.source_trees)
     _check_files(configuration, (*train, dev))
     inputs = _inputs(configuration, system, (*train, dev))
     with write_errors(directory):

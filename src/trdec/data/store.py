@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -48,7 +48,8 @@ def read_description(path: Path, format_name: str, *versions: int) -> dict[str, 
 
 
 CORPUS_FORMAT = "trdec prepared corpus"
-CORPUS_VERSION = 2
+CORPUS_VERSION, CORPUS_VERSION_WITH_TREES = 2, 3
+"""Sources with trees have their own version, so that a trdec that does not know them refuses such a corpus."""
 
 CORPUS_DESCRIPTION = "prepared.json"
 
@@ -56,7 +57,7 @@ CHECKED_TOGETHER = 1 << 20
 """Numbers of an array that are looked at together, so that checking takes little memory."""
 
 ARRAYS: dict[str, tuple[type[np.integer[Any]], tuple[int, ...]]] = {
-    "source": (np.int32, ()),  # the pieces of all examples, one after the other
+    "source": (np.int32, ()),  # the pieces of all examples, one after the other; with trees, the places, 3 each
     "source_offsets": (np.int64, ()),  # where each example's pieces begin, and where the last one's end
     "steps": (np.int32, (3,)),  # action, symbol, parent
     "step_offsets": (np.int64, ()),
@@ -65,14 +66,21 @@ ARRAYS: dict[str, tuple[type[np.integer[Any]], tuple[int, ...]]] = {
 }
 """By file name, the type of each array and its shape after the first axis."""
 
+PLACE_SHAPE = (3,)
+"""The shape of a place of a source with a tree: its number, whether it is text, its parent."""
 Arrays = Mapping[str, tuple[type[np.integer[Any]], tuple[int, ...]]]
+
+
+def with_source_trees(kinds: Arrays) -> Arrays:
+    """The same arrays, but of examples whose sources have trees."""
+    return {**kinds, "source": (np.int32, PLACE_SHAPE)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Example:
     """A source sentence and the steps that write one of its translation's trees."""
 
-    source: NDArray[np.int32]  # S
+    source: NDArray[np.int32]  # S, or with trees S 3   number, whether it is text, parent
     steps: NDArray[np.int32]  # T 3   action, symbol, parent
     sentence: int
     treebank: int
@@ -85,7 +93,7 @@ class Example:
 class Examples:
     """Concatenated examples, few enough for memory: what a worker returns."""
 
-    source: NDArray[np.int32]
+    source: NDArray[np.int32]  # S, or with trees S 3
     source_lengths: NDArray[np.int64]
     steps: NDArray[np.int32]  # T 3
     step_lengths: NDArray[np.int64]
@@ -99,7 +107,7 @@ class Examples:
         """The examples, concatenated."""
         empty = np.zeros(0, dtype=np.int32)
         return cls(
-            np.concatenate([empty, *(example.source for example in examples)]),
+            np.concatenate([example.source for example in examples]) if examples else empty,
             np.array([len(example.source) for example in examples], dtype=np.int64),
             np.concatenate([empty.reshape(0, 3), *(example.steps for example in examples)]),
             np.array([len(example.steps) for example in examples], dtype=np.int64),
@@ -126,7 +134,9 @@ class Examples:
 def open_arrays(directory: Path, kinds: Arrays) -> dict[str, NDArray[Any]]:
     """The arrays of these kinds in a directory that `PreparedWriter` wrote, checked."""
     path = directory / CORPUS_DESCRIPTION
-    description = read_description(path, CORPUS_FORMAT, 1, CORPUS_VERSION)
+    description = read_description(path, CORPUS_FORMAT, 1, CORPUS_VERSION, CORPUS_VERSION_WITH_TREES)
+    if description["version"] == CORPUS_VERSION_WITH_TREES:
+        kinds = with_source_trees(kinds)
     # Version 1 recorded no checksums.
     checksums = description.get("sha256", {} if description["version"] > 1 else None)
     for key, found in (("lengths", description.get("lengths")), ("sha256", checksums or {})):
@@ -166,12 +176,15 @@ class Prepared:
         """Raise StoredDataError if a number is none of the codec with so many source pieces and this table, Y A."""
         for begin in range(0, len(self._source), CHECKED_TOGETHER):
             source = self._source[begin : begin + CHECKED_TOGETHER]
-            if source.min() < 0 or source.max() >= source_size:
+            numbers = source if source.ndim == 1 else source[:, 0]
+            if numbers.min() < 0 or numbers.max() >= source_size:
                 raise StoredDataError(f"{directory / 'source.npy'}: a piece is out of range. {PREPARE_AGAIN}")
+        if self._source.ndim > 1:
+            for offsets in _parts(self._source_offsets):
+                if not _are_sources(self._source[offsets[0] : offsets[-1]], offsets - offsets[0]):
+                    raise StoredDataError(f"{directory / 'source.npy'}: a place is not one of a tree. {PREPARE_AGAIN}")
         num_symbols, num_actions = legal.shape
-        starts = range(0, len(self), max(1, len(self) * CHECKED_TOGETHER // max(1, len(self._steps))))
-        for first, end in zip(starts, [*starts[1:], len(self)], strict=True):
-            offsets = self._step_offsets[first : end + 1]
+        for offsets in _parts(self._step_offsets):
             actions, symbols, parents = self._steps[offsets[0] : offsets[-1]].T  # T each
             places = np.arange(len(parents)) - np.repeat(offsets[:-1] - offsets[0], np.diff(offsets))  # T
             inside = [
@@ -207,12 +220,34 @@ class Prepared:
         return np.diff(self._step_offsets)
 
 
+def _parts(offsets: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """The offsets of some examples at a time, so few that `CHECKED_TOGETHER` rows are hardly exceeded."""
+    examples = len(offsets) - 1
+    starts = range(0, examples, max(1, examples * CHECKED_TOGETHER // max(1, int(offsets[-1]))))
+    for first, end in zip(starts, [*starts[1:], examples], strict=True):
+        yield offsets[first : end + 1]
+
+
+def _are_sources(rows: NDArray[np.int32], offsets: NDArray[np.int64]) -> bool:
+    """Whether rows S 3 are sources with trees: all have text, and every parent is a later place that is not text."""
+    _, is_text, parents = rows.T  # S each
+    begins, lengths = np.repeat(offsets[:-1], np.diff(offsets)), np.repeat(np.diff(offsets), np.diff(offsets))  # S
+    later = (parents > np.arange(1, len(rows) + 1) - begins) & (parents <= lengths)
+    if not (((is_text == 0) | (is_text == 1)).all() and ((parents == 0) | later).all()):
+        return False
+    above = parents > 0
+    texts = np.diff(np.concatenate([[0], np.cumsum(is_text)])[offsets])
+    return bool((texts > 0).all() and not is_text[(begins + parents - 1)[above]].any())
+
+
 class PreparedWriter:
     """Writes a corpus into a new directory, some examples at a time, and its description last."""
 
     def __init__(self, directory: Path, kinds: Arrays = ARRAYS) -> None:
+        """A writer of arrays of these kinds."""
         directory.mkdir(parents=True, exist_ok=True)
         self._directory = directory
+        self._version = CORPUS_VERSION_WITH_TREES if kinds["source"][1] else CORPUS_VERSION
         self._columns = {name: _Column(directory / f"{name}.npy", *kinds[name]) for name in kinds}
         for offsets in ("source_offsets", "step_offsets"):
             self._columns[offsets].append(np.zeros(1, dtype=np.int64))
@@ -242,7 +277,7 @@ class PreparedWriter:
             lengths = {name: column.rows for name, column in self._columns.items()}
             digests = {name: checksum(self._directory / f"{name}.npy") for name in self._columns}
             content = {"lengths": lengths, "sha256": digests}
-            write_description(self._directory / CORPUS_DESCRIPTION, CORPUS_FORMAT, CORPUS_VERSION, content)
+            write_description(self._directory / CORPUS_DESCRIPTION, CORPUS_FORMAT, self._version, content)
 
 
 class _Column:

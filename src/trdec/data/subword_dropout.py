@@ -106,10 +106,27 @@ class SubwordDropout:
         source = self._resplit_source(example.source, draw)
         return Example(source, self._resplit_target(example.steps, draw), example.sentence, example.treebank)
 
-    def _resplit_source(self, numbers: NDArray[np.int32], draw: Uniform) -> NDArray[np.int32]:
-        pieces = (self._source_pieces[number] for number in numbers[:-1].tolist())
-        found = [self._source_numbers[piece] for piece in self._source.resplit(pieces, draw)]
-        return np.array([*found, numbers[-1]], dtype=np.int32)  # S
+    def _resplit_source(self, source: NDArray[np.int32], draw: Uniform) -> NDArray[np.int32]:
+        if source.ndim > 1:
+            return self._resplit_places(source, draw)
+        return np.array([*self._resplit_pieces(source[:-1].tolist(), draw), source[-1]], dtype=np.int32)  # S
+
+    def _resplit_places(self, places: NDArray[np.int32], draw: Uniform) -> NDArray[np.int32]:
+        """Each run of pieces under a node, split anew; nodes stand after all pieces, so all move equally far."""
+        rows: list[tuple[int, int, int]] = []
+        for (is_text, parent), run in groupby(places.tolist(), lambda place: (place[1], place[2])):
+            numbers = [number for number, _, _ in run]
+            ends = numbers[-1:] if is_text and numbers[-1] == self._codec.source_end else []
+            pieces = numbers[: len(numbers) - len(ends)]
+            found = self._resplit_pieces(pieces, draw) if is_text else pieces
+            rows += [(number, is_text, parent) for number in (*found, *ends)]
+        changed = np.array(rows, dtype=np.int32)  # S 3
+        changed[changed[:, 2] > 0, 2] += len(changed) - len(places)
+        return changed
+
+    def _resplit_pieces(self, numbers: list[int], draw: Uniform) -> list[int]:
+        pieces = (self._source_pieces[number] for number in numbers)
+        return [self._source_numbers[piece] for piece in self._source.resplit(pieces, draw)]
 
     def _resplit_target(self, steps: NDArray[np.int32], draw: Uniform) -> NDArray[np.int32]:
         table = self._codec.table

@@ -68,6 +68,9 @@ class TestConfiguration(_Configuration):
 
     source: Path = Field(description="Source sentences, one per line.")
     target: Path = Field(description="Their reference translations, one per line.")
+    source_constituency: Path | None = Field(default=None, description="As in `data.dev` of a recipe.")
+    source_dependency: Path | None = Field(default=None, description="As in `data.dev` of a recipe.")
+    source_supertags: Path | None = Field(default=None, description="As in `data.dev` of a recipe.")
 
 
 class DecodingConfiguration(_Configuration):
@@ -89,6 +92,8 @@ class RowConfiguration(_Configuration):
     target: str | None = Field(default=None, description="As in `system.target`.")
     encoder: str | None = Field(default=None, description="As in `system.encoder`.")
     decoder: str | None = Field(default=None, description="As in `system.decoder`.")
+    source_trees: str | None = Field(default=None, description="As in `system.source_trees`.")
+    source_transforms: tuple[str, ...] | None = Field(default=None, description="As in `system.source_transforms`.")
     changes: Changes = Field(default={}, description="Keys of the recipe to change for it alone, with dots.")
 
     @model_validator(mode="before")
@@ -96,7 +101,7 @@ class RowConfiguration(_Configuration):
     def _name_alone(cls, value: Any) -> Any:
         return {"name": value} if isinstance(value, str) else value
 
-    @field_validator("trees", "transforms", mode="before")
+    @field_validator("trees", "transforms", "source_transforms", mode="before")
     @classmethod
     def _one_or_several(cls, value: Any) -> Any:
         return (value,) if isinstance(value, str) else value

@@ -18,11 +18,16 @@ from trdec.configuration import Configuration, load_configuration
 from trdec.configuration.document import override_of
 from trdec.configuration.sections import CorpusConfiguration
 from trdec.data.manifest import WEIGHTS
-from trdec.errors import FileError, TrainingError
-from trdec.experiment.configuration import DecodingConfiguration, ExperimentConfiguration, RowConfiguration
+from trdec.errors import ConfigError, FileError, TrainingError
+from trdec.experiment.configuration import (
+    DecodingConfiguration,
+    ExperimentConfiguration,
+    RowConfiguration,
+    TestConfiguration,
+)
 from trdec.extensions import extension_file
 from trdec.files import is_blank, read_lines, similar_name, text_file
-from trdec.systems import ANNOTATIONS, system_or_keys
+from trdec.systems import ANNOTATIONS, CONSTITUENCY, DEPENDENCY, source_key, system_or_keys
 from trdec.training.observers import JsonLines
 from trdec.trees import brackets, treebank
 
@@ -111,6 +116,11 @@ class Plan:
         text = dev if stage == "dev" else self.experiment.test or dev
         return self.folder / text.source, self.folder / text.target
 
+    def source_parses(self, run: Run, stage: Stage) -> Path | None:
+        """The parses of the source that a stage translates, if the run's system reads such."""
+        test = None if stage == "dev" else self.experiment.test
+        return _source_parses(run.training, test or run.training.located_data.dev)
+
     @property
     def is_raw(self) -> bool:
         """Whether the systems write raw text, not words separated by whitespace."""
@@ -119,16 +129,17 @@ class Plan:
     def files(self, run: Run, stage: Stage = "translate") -> tuple[Path, ...]:
         """The files that the result of a run's stage depends on."""
         data = run.training.located_data
-        kinds = set(run.tree_kinds) & set(ANNOTATIONS)
+        own = run.training.system.source_annotation
+        kinds = [*(kind for kind in ANNOTATIONS if kind in run.tree_kinds), *([own] if own else [])]
         named = (*data.corpora, data.dev)
         corpora = [getattr(corpus, name) for corpus in named for name in ("source", "target", *kinds)]
         models = [data.source_subwords.model, data.target_subwords.model]
         parent = run.training.training.start_from
         if parent is not None and parent.is_dir():
             models.append(parent / WEIGHTS)
-        own = [extension_file(name) for name in run.training.system.extensions]
-        text = () if stage == "train" else self.text(stage)
-        return tuple(dict.fromkeys(path for path in (*corpora, *models, *own, *text) if path is not None))
+        code = [extension_file(name) for name in run.training.system.extensions]
+        text = () if stage == "train" else (*self.text(stage), self.source_parses(run, stage))
+        return tuple(dict.fromkeys(path for path in (*corpora, *models, *code, *text) if path is not None))
 
     def check_files(self) -> None:
         """Check that every file exists, before hours are spent."""
@@ -165,7 +176,7 @@ def _run(experiment: ExperimentConfiguration, row: RowConfiguration, seed: int, 
     run = Run(row.name, seed, directory, training, experiment.decoding, {})
     commands: dict[Stage, tuple[str, ...]] = {"train": _command("train", experiment.recipe, *overrides)}
     if experiment.test is not None:
-        commands["dev"] = _translating(run, "dev", dev.source)
+        commands["dev"] = _translating(run, "dev", dev.source, _source_parses(training, dev))
     parses = [getattr(dev, kind) for kind in dict.fromkeys(training.system.trees) if kind in ANNOTATIONS]
     if len(parses) < 2:  # `trdec score` takes the parses of one kind
         commands["score"] = _command(
@@ -175,16 +186,36 @@ def _run(experiment: ExperimentConfiguration, row: RowConfiguration, seed: int, 
             source=dev.source,
             target=dev.target,
             **({"annotation": parses[0]} if parses else {}),
+            **_source_trees(_source_parses(training, dev)),
             format="json",
             output=directory / "loss.json",
             allow=training.system.foreign_code,
         )
     scored = dev.source if experiment.test is None else training.folder / experiment.test.source
-    commands["translate"] = _translating(run, "translate", scored)
+    commands["translate"] = _translating(run, "translate", scored, _source_parses(training, experiment.test or dev))
     return replace(run, commands=commands)
 
 
-def _translating(run: Run, stage: Stage, source: Path) -> tuple[str, ...]:
+def _source_parses(training: Configuration, text: CorpusConfiguration | TestConfiguration) -> Path | None:
+    """The parses of a text's source, if the system reads such; a test text's are relative to the data's folder."""
+    key = training.system.source_annotation
+    if key is None:
+        return None
+    path: Path | None = getattr(text, key)
+    if path is None:
+        of, name = ("data.dev", "recipe") if isinstance(text, CorpusConfiguration) else ("test", "experiment")
+        raise ConfigError(
+            f"a system reads {training.system.source_trees} trees of the source, but {of} names no file of them. "
+            f"Give it as {of}.{key} of the {name}, or leave the system out."
+        )
+    return training.folder / path
+
+
+def _source_trees(path: Path | None) -> dict[str, Path]:
+    return {} if path is None else {"source_trees": path}
+
+
+def _translating(run: Run, stage: Stage, source: Path, parses: Path | None) -> tuple[str, ...]:
     return _command(
         "translate",
         run.directory / "model",
@@ -193,6 +224,7 @@ def _translating(run: Run, stage: Stage, source: Path) -> tuple[str, ...]:
         length_power=run.decoding.length_power,
         output=run.translations(stage),
         trees=run.trees(stage),
+        **_source_trees(parses),
         allow=run.training.system.foreign_code,
     )
 
@@ -268,13 +300,18 @@ def _translating_seconds(plan: Plan, run: Run, model: Path, actions: int) -> flo
     The number is fixed because an untrained model would never end; start-up is measured separately.
     """
     source, _ = plan.text("translate")
+    parses, kind = plan.source_parses(run, "translate"), run.training.system.source_trees
     limits = {"max_ratio": 0, "max_extra": actions, "beam_size": run.decoding.beam_size}
 
     def seconds(sentences: int) -> float:
-        part = model.with_name(f"first-{sentences}")
+        part, trees = model.with_name(f"first-{sentences}"), model.with_name(f"trees-{sentences}")
         _write_lines(part, (line.text for line in islice(read_lines(source), sentences)))
+        options = {"input": part, "allow": run.training.system.foreign_code, **limits}
+        if parses is not None and kind is not None:
+            _write_lines(trees, _first(kind, parses, sentences))
+            options["source_trees"] = trees
         began = time.monotonic()
-        _trdec(*_command("translate", model, input=part, allow=run.training.system.foreign_code, **limits))
+        _trdec(*_command("translate", model, **options))
         return time.monotonic() - began
 
     start = seconds(1)
@@ -296,23 +333,30 @@ def _shortened(run: Run, folder: Path) -> list[str]:
 
 
 def _beginnings(corpus: CorpusConfiguration) -> Iterator[tuple[str, Iterable[str]]]:
-    for name in ("source", "target", "supertags"):
-        if (path := getattr(corpus, name)) is not None:
-            yield name, (line.text for line in islice(read_lines(path), TRIAL_LINES))
-    if corpus.constituency is not None:
-        entries = islice(treebank.read("penn", corpus.constituency, None), TRIAL_LINES)
-        trees = (brackets.NO_TREE if entry.tree is None else brackets.write(entry.tree) for entry in entries)
-        yield "constituency", trees
-    if corpus.dependency is not None:
-        yield "dependency", _first_sentences(corpus.dependency)
+    for name in ("source", "target"):
+        yield name, _first(name, getattr(corpus, name), TRIAL_LINES)
+    for kind in ANNOTATIONS:
+        for name in (kind, source_key(kind)):
+            if (path := getattr(corpus, name)) is not None:
+                yield name, _first(kind, path, TRIAL_LINES)
 
 
-def _first_sentences(conllu: Path) -> Iterator[str]:
-    sentences = 0
+def _first(kind: str, path: Path, sentences: int) -> Iterable[str]:
+    """The lines of the first sentences of a text, or of a file of trees of this kind."""
+    if kind == CONSTITUENCY:
+        entries = islice(treebank.read("penn", path, None), sentences)
+        return (brackets.NO_TREE if entry.tree is None else brackets.write(entry.tree) for entry in entries)
+    if kind == DEPENDENCY:
+        return _first_blocks(path, sentences)
+    return (line.text for line in islice(read_lines(path), sentences))
+
+
+def _first_blocks(conllu: Path, sentences: int) -> Iterator[str]:
+    found = 0
     for line in read_lines(conllu):
         yield line.text
-        sentences += is_blank(line.text)  # a blank line ends a sentence
-        if sentences == TRIAL_LINES:
+        found += is_blank(line.text)  # a blank line ends a sentence
+        if found == sentences:
             return
 
 

@@ -61,7 +61,10 @@ class Encoding:
 
 
 class Encoder(Protocol):
-    """Reads the source. Built from the model's configuration and the number of source pieces."""
+    """Reads the source. Built from the model's configuration and the number of source pieces.
+
+    A class that says `reads_trees = True` is given the places of trees; for any other, trees become brackets.
+    """
 
     @property
     def output_size(self) -> int:

@@ -33,11 +33,16 @@ from trdec.model.transformer.decoder import TransformerDecoder
 from trdec.model.transformer.encoder import TransformerEncoder
 from trdec.model.transformer.tree_decoder import TreeTransformerDecoder
 from trdec.model.tree_decoder import TreeDecoder
+from trdec.model.tree_encoder import TreeLSTMEncoder
 
 MakeEncoder = Callable[[ModelConfiguration, int], Encoder]
 MakeDecoder = Callable[[ModelConfiguration, Inventory, int], AnyDecoder]
 
-ENCODERS: dict[str, MakeEncoder] = {"lstm": LSTMEncoder, "transformer": TransformerEncoder}
+ENCODERS: dict[str, MakeEncoder] = {
+    "lstm": LSTMEncoder,
+    "transformer": TransformerEncoder,
+    "tree-lstm": TreeLSTMEncoder,
+}
 """From the configuration and the number of source pieces to an encoder, by the name that systems use."""
 
 DECODERS: dict[str, MakeDecoder] = {

@@ -86,7 +86,7 @@ def beam_search(
     hypotheses, by log-probability. A hypothesis that ends keeps its place, so the others continue in fewer places.
     A beam of 1 is greedy search. `numbers` are the sentences' numbers, for error messages.
     """
-    bounds = settings.limits.bounds(source.lengths, effects)
+    bounds = settings.limits.bounds(source.text_lengths, effects)
     state = SearchState.start(model, effects, source, bounds, constraints)
     finished = Finished(
         len(source), settings.n_best, settings.normalisation, effects.texts() if settings.merge else None

@@ -66,7 +66,7 @@ def sample(
 ) -> list[list[Hypothesis]]:
     """For each sentence, its samples, best score first; `numbers` are the sentences' numbers, which seed the draws."""
     count = settings.samples
-    bounds = settings.limits.bounds(source.lengths, effects)
+    bounds = settings.limits.bounds(source.text_lengths, effects)
     state = SearchState.start(model, effects, source, bounds, constraints)
     draws = _Draws(settings, numbers)
     found: list[list[Hypothesis]] = [[] for _ in range(len(source))]

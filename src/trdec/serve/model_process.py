@@ -9,7 +9,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from trdec.errors import OutOfMemoryError, TrdecError
+from trdec.errors import OutOfMemoryError, TrdecError, UsageError
 from trdec.freed_memory import keep_freed_memory
 from trdec.serve.lines import Answer, LineFailure, LineResult, LineSettings, ModelDescription, WaitingLine
 
@@ -46,7 +46,14 @@ def _load(paths: Sequence[Path], precision: Literal["float32", "int8"], threads:
 
     torch.set_num_threads(threads)
     first, *others = paths
-    return Translator.load(first, *others, allow=allow, precision=precision)
+    translator = Translator.load(first, *others, allow=allow, precision=precision)
+    if translator.codec.system.source_annotation is not None:
+        raise UsageError(
+            f"{first}: this model reads {translator.codec.system.source_trees} trees of the source, which a parser "
+            "must find, so it cannot be served. Translate with `trdec translate --source-trees`, or serve a model "
+            "whose source_trees are built from the words."
+        )
+    return translator
 
 
 def _description(translator: Translator) -> ModelDescription:

@@ -199,10 +199,13 @@ def dev_bleu(model: TranslationModel, codec: Codec, data: DataConfiguration, pro
     """BLEU of greedy translations of dev, against the text in its file."""
     from trdec.evaluation.scores import bleu_metric, bleu_tokeniser  # slow to import, and few trainings need it
     from trdec.search.beam import BeamSettings
+    from trdec.translation.source import parsed_lines
     from trdec.translation.translator import Translator
 
     device = next(model.parameters()).device.type
-    sources = (line.text for line in read_lines(data.dev.source))
+    key = codec.system.source_annotation
+    parses = None if key is None else getattr(data.dev, key)
+    sources = parsed_lines(codec.system, (line.text for line in read_lines(data.dev.source)), parses)
     references = [line.text for line in read_lines(data.dev.target)]
     finished = None if progress is None else lambda done: progress("translating dev", done, len(references))
     translations = Translator([model], codec, device=device).stream(sources, BeamSettings(1), progress=finished)

@@ -15,12 +15,12 @@ from trdec.model.translation_model import TranslationModel
 from trdec.model.weights import weights_of
 from trdec.translation.model_directory import load_model
 
-SOURCE_ROWS = ("encoder.embedding.weight",)
+SOURCE_ROWS = ("encoder.embedding.weight", "encoder.sequence.embedding.weight")
 ACTION_ROWS = ("decoder.embedding.weight", "output_weight")
 """The weights that have a row for each source piece, or for each action."""
 
-_END, _START = object(), object()
-"""What the last rows belong to: the end of a source, and the action before the first."""
+_START = object()
+"""What the last row of actions belongs to: the action before the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def take_weights(model: TranslationModel, codec: Codec, parent: TranslationModel
 
 
 def _pieces(codec: Codec) -> list[Hashable]:
-    return [*codec.source_side.subwords.pieces, _END]
+    return list(codec.source_tokens)
 
 
 def _actions(codec: Codec) -> list[Hashable]:

@@ -22,9 +22,6 @@ from trdec.translation.scoring import batches_of
 from trdec.translation.source import Source
 from trdec.trees.tree import Nonterminal, Terminal
 
-SOURCE_END = "<eos>"
-"""The end of the source, which a model reads as its last piece, in drawings and JSON."""
-
 PARTS = 10_000
 """Weights in JSON are multiples of 1 / PARTS."""
 
@@ -48,7 +45,7 @@ class TranslationAttention:
     """The attention at each action of a translation; for an ensemble, the mean over the models with such an RNN."""
 
     source: tuple[str, ...]
-    """The pieces of the source, its end last."""
+    """The places of the source: its pieces and its end; then the phrases of its tree, or brackets among the pieces."""
     rows: tuple[AttentionRow, ...]
     """In the order of the actions; where two RNNs attended, the rule RNN's row comes first."""
     words: tuple[tuple[int, ...], ...]
@@ -163,7 +160,7 @@ def _attention(codec: Codec, source: Source, hypothesis: Hypothesis, weights: We
     actions, kinds = codec.table.actions, codec.table.kinds
     shares = {rnn: each.tolist() for rnn, each in weights.items()}  # T S each
     return TranslationAttention(
-        source=(*codec.source_side.pieces(source.words), SOURCE_END),
+        source=tuple(codec.source_names(source.words, source.tree)),
         rows=tuple(
             AttentionRow(step, str(actions[number]), kinds[number], rnn, tuple(each[step]))
             for step, number in enumerate(hypothesis.actions)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from trdec.data.source_form import SOURCE_END
 from trdec.tokenisers import WORD_START
-from trdec.translation.attention import SOURCE_END
 from trdec.trees import drawing
 from trdec.trees.drawing import GREEN, GREY, MARGIN, Node, TreeLayout, document, svg_text, text_width, xml_text
 

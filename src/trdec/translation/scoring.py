@@ -22,6 +22,7 @@ from trdec.data.store import Example
 from trdec.errors import MisalignedTreeError, TextFormatError, TrdecError, UsageError
 from trdec.model.translation_model import TranslationModel
 from trdec.systems import ANNOTATIONS
+from trdec.translation.source import source_parses
 from trdec.trees import brackets, treebank
 from trdec.trees.tree import Nonterminal
 from trdec.trees.tree import words as leaves_of
@@ -102,7 +103,7 @@ Steps = NDArray[np.int32]
 class Candidate:
     """A source sentence with the trees its translation may have, or the reason why there are none."""
 
-    source: list[str]
+    source: NDArray[np.int32]  # S, or with trees S 3
     trees: tuple[Nonterminal, ...]
     problem: str | None = None
 
@@ -129,9 +130,17 @@ class Scorer:
         self._codec = codec
 
     def pairs(
-        self, source: Path, target: Path, trees: Path | None = None, annotation: Path | None = None
+        self,
+        source: Path,
+        target: Path,
+        trees: Path | None = None,
+        annotation: Path | None = None,
+        source_trees: Path | None = None,
     ) -> Iterator[Candidate]:
-        """The lines of the files, with trees that are given, read from parses, or built from the words."""
+        """The lines of the files, with trees that are given, read from parses, or built from the words.
+
+        `annotation` has the parses of the target, `source_trees` those of the source.
+        """
         codec = self._codec
         needed = [kind for kind in codec.system.trees if kind in ANNOTATIONS] if trees is None else []
         if needed and annotation is None:
@@ -141,23 +150,30 @@ class Scorer:
             )
         if annotation is not None and not needed:
             raise UsageError("this model builds its trees from the words. Leave `annotation` out.")
-        files = CorpusConfiguration(source=source, target=target, **dict.fromkeys(needed, annotation))
-        corpus = Corpus("score", files, codec.system.trees if trees is None else ())
+        files = {"source": source, "target": target, **dict.fromkeys(needed, annotation)}
+        files |= source_parses(codec.system, source_trees)
+        kinds = codec.system.trees if trees is None else ()
+        corpus = Corpus("score", CorpusConfiguration.model_validate(files), kinds, codec.system.source_trees)
         reader = Reader(corpus, codec.system, codec.source_side, codec.target_side, NO_FILTERS)
         given = None if trees is None else treebank.read("brackets", trees)
         for pair, entry in zip_longest(corpus.pairs(), given or ()):
             if given is not None and (pair is None or entry is None):
                 raise TextFormatError(f"{trees} does not have as many trees as {target} has lines.")
             words = reader.words(pair)
-            if isinstance(words, LeftOut):
-                yield Candidate([], (), words.message)
-            elif given is not None:
-                yield _given(reader, pair, words, entry)
+            tree = words if isinstance(words, LeftOut) else reader.source_tree(pair, words.source)
+            if isinstance(words, LeftOut) or isinstance(tree, LeftOut):
+                problem = words if isinstance(words, LeftOut) else tree
+                assert isinstance(problem, LeftOut)
+                yield Candidate(np.zeros(0, dtype=np.int32), (), problem.message)
+                continue
+            encoded = codec.encode_source_words(words.source, tree)
+            if given is not None:
+                yield _given(reader, pair, words, entry, encoded)
             else:
                 read = list(reader.trees(pair, words.target))
                 found = tuple(item.tree for item in read if not isinstance(item, LeftOut) and item.tree is not None)
                 reasons = [item.message for item in read if isinstance(item, LeftOut)]
-                yield Candidate(words.source, found, None if found else reasons[0])
+                yield Candidate(encoded, found, None if found else reasons[0])
 
     def score(self, candidates: Sequence[Candidate]) -> list[Scored]:
         """Each candidate with its most probable tree."""
@@ -173,7 +189,7 @@ class Scorer:
                 except TrdecError as error:
                     problems[number] = str(error)
                     continue
-                pairs.append((self._codec.encode_source_words(candidate.source), steps))
+                pairs.append((candidate.source, steps))
                 owners.append((number, tree))
         best: dict[int, Scored] = {}
         for (number, tree), forced in zip(owners, force(self._model, self._codec, pairs), strict=True):
@@ -186,14 +202,13 @@ class Scorer:
         ]
 
 
-def _given(reader: Reader, pair: RawPair, found: Words, entry: Any) -> Candidate:
-    source = found.source
+def _given(reader: Reader, pair: RawPair, found: Words, entry: Any, source: NDArray[np.int32]) -> Candidate:
     if entry.error is not None:
         return Candidate(source, (), str(entry.error))
     if entry.tree is None:
         return Candidate(source, (), f"{entry.place}: there is no tree.")
     try:
-        spelling = reader.spelling(leaves_of(entry.tree), pair, found.target)
+        spelling = reader.target_trees.spelling(leaves_of(entry.tree), pair.target, found.target)
         return Candidate(source, (treebank.respell(entry.tree, spelling),))
     except MisalignedTreeError as error:
         return Candidate(source, (), f"{entry.place}: {error}")

@@ -20,10 +20,11 @@ from trdec.search.ensemble import Ensemble
 from trdec.search.frontiers import Effects
 from trdec.search.limits import LengthLimits, Normalisation
 from trdec.search.sampling import SamplingSettings, sample
+from trdec.systems import System
 from trdec.translation.attention import attention_of
 from trdec.translation.demands import Demands
 from trdec.translation.model_directory import load_model
-from trdec.translation.source import Source, batches, read_source
+from trdec.translation.source import ParsedLine, Source, batches, read_source
 from trdec.translation.translation import Translation, translation_of
 from trdec.translation.workers import Workers
 
@@ -123,7 +124,7 @@ class Translator:
 
     def translate(
         self,
-        texts: Iterable[str],
+        texts: Iterable[str | ParsedLine],
         beam_size: int = 5,
         n_best: int = 1,
         *,
@@ -137,6 +138,7 @@ class Translator:
     ) -> list[Translation]:
         """The translation of each line, in order; the next best ones are its `alternatives`.
 
+        A model that reads parses of the source takes lines with their parses (`trdec.translation.source`).
         On request each has its `attention`, which takes another pass and changes nothing else.
         """
         settings = BeamSettings(
@@ -146,7 +148,7 @@ class Translator:
 
     def stream(
         self,
-        texts: Iterable[str],
+        texts: Iterable[str | ParsedLine],
         settings: BeamSettings | SamplingSettings | None = None,
         batch_size: int | None = None,
         window: int | None = None,
@@ -242,16 +244,16 @@ def _ignore(_done: int) -> None:
 class _Lines:
     """Lines that end where reading fails; the error is kept until the lines read before it have been translated."""
 
-    def __init__(self, texts: Iterable[str]) -> None:
+    def __init__(self, texts: Iterable[str | ParsedLine]) -> None:
         if isinstance(texts, str):
             raise UsageError("expected a list of lines, found one string. Put it in a list.")
         self._texts = iter(texts)
         self._error: Exception | None = None
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[str | ParsedLine]:
         return self
 
-    def __next__(self) -> str:
+    def __next__(self) -> str | ParsedLine:
         if self._error is not None:
             raise StopIteration
         try:
@@ -268,11 +270,17 @@ class _Lines:
             raise self._error
 
 
+def _reading(system: System) -> tuple[object, ...]:
+    """How a system reads the source."""
+    return system.source_trees, system.source_transforms, system.reads_trees
+
+
 def _same(one: Codec, other: Codec) -> bool:
     """Whether two codecs use the same numbers."""
     return (
         one.table.actions == other.table.actions
-        and one.source_side.subwords.pieces == other.source_side.subwords.pieces
+        and one.source_tokens == other.source_tokens
+        and _reading(one.system) == _reading(other.system)
         and one.source_side.tokeniser.name == other.source_side.tokeniser.name
         and one.source_side.tokeniser.language == other.source_side.tokeniser.language
     )

@@ -106,7 +106,7 @@ def test_a_directory_without_a_description_is_refused(directory: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 3}, "expected version 1 or 2 of the trdec prepared corpus format, found version 3"),
+        ({"version": 4}, "expected version 1 or 2 or 3 of the trdec prepared corpus format, found version 4"),
         ({"format": "other"}, "expected the description of a trdec prepared corpus, found something else"),
         ({"lengths": {}}, "source.npy: expected int32 of shape"),
     ],

@@ -83,6 +83,29 @@ def test_a_row_is_a_system_by_name_or_in_its_keys(file: Path) -> None:
         assert load_configuration(recipe, overrides) == run.training
 
 
+def test_a_row_may_have_trees_of_the_source(file: Path) -> None:
+    rows = """systems=[
+        {name: built, like: trdec-binary, source_trees: binary-1, encoder: tree-lstm},
+        {name: parsed, like: trdec-binary, source_trees: dependency, source_transforms: binarise},
+    ]"""
+    parses = "changes.data.dev.source_dependency=dev.conllu"
+    experiment = load_experiment(file, [rows, "seeds=[1]", parses, "changes.data.train.source_dependency=train.conllu"])
+    built, parsed = make_plan(experiment).runs
+    binary = ("binary-1", "binary-2")
+    assert built.training.system == System(trees=binary, source_trees="binary-1", encoder="tree-lstm")
+    assert parsed.training.system == System(trees=binary, source_trees="dependency", source_transforms=("binarise",))
+    for run in (built, parsed):
+        recipe, *overrides = run.commands["train"][1:]
+        assert load_configuration(recipe, overrides) == run.training
+        flags = {stage: "--source-trees" in command for stage, command in run.commands.items() if stage != "train"}
+        assert set(flags.values()) == {run is parsed}, flags
+    files = {path.name for path in make_plan(experiment).files(parsed)}
+    assert {"dev.conllu", "train.conllu"} <= files
+    assert not {"dev.conllu", "train.conllu"} & {path.name for path in make_plan(experiment).files(built)}
+    with pytest.raises(ConfigError, match=r"reads dependency trees of the source, but data.dev names no file of them"):
+        make_plan(load_experiment(file, [rows]))
+
+
 def test_code_that_an_experiment_names_is_allowed_to_its_models(file: Path) -> None:
     row = "{name: mine, trees: [my_trees:one, my_trees:two], decoder: my_decoders:Own}"
     run, *_ = make_plan(load_experiment(file, [f"systems=[{row}]"])).runs

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from support import strategies
 from support.small_models import ROWS, Small, small
+from trdec.data.source_form import SOURCE_END
 from trdec.model.translation_model import TranslationModel
 from trdec.model.tree_decoder import TreeDecoder
 from trdec.search.beam import BeamSettings, beam_search
@@ -20,7 +21,7 @@ from trdec.search.limits import LengthLimits
 from trdec.systems import SYSTEMS
 from trdec.targets.target import replay
 from trdec.tokenisers import UnicodeTokeniser
-from trdec.translation.attention import PARTS, SOURCE_END, TranslationAttention, actions_of_words, attention_of, rounded
+from trdec.translation.attention import PARTS, TranslationAttention, actions_of_words, attention_of, rounded
 from trdec.translation.source import read_source
 from trdec.trees.transforms import desegment
 from trdec.trees.tree import Nonterminal, words

@@ -93,9 +93,11 @@ export function weightsOf(attention, derivation, node) {
 /** The source words with the most attention, as text: "kato 71 %, filo 12 %". */
 export function attentionText(source, weights, most = 3) {
   const words = [];
+  const end = source.lastIndexOf(SOURCE_END);
   source.forEach((piece, place) => {
-    const isEnd = piece === SOURCE_END && place === source.length - 1;
-    if (place === 0 || isEnd || piece.startsWith("▁")) words.push({ text: "", weight: 0 });
+    const isEnd = place === end;
+    // After the end come the phrases of the source's tree, where a model reads one.
+    if (place === 0 || place >= end || piece.startsWith("▁")) words.push({ text: "", weight: 0 });
     const word = words[words.length - 1];
     word.text += isEnd ? "end" : plain(piece);
     word.weight += weights[place];

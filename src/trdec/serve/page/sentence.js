@@ -58,10 +58,11 @@ export class Sentence {
 
   #source(attention) {
     const pieces = attention === null ? [this.sentence.source] : attention.source;
+    const end = pieces.lastIndexOf(SOURCE_END);
     this.pieces = pieces.map((piece, place) => {
       if (attention === null) return make("span", { class: "piece" }, piece);
-      const isEnd = place === pieces.length - 1 && piece === SOURCE_END;
-      return make("span", { class: isEnd ? "piece last" : "piece" }, isEnd ? pieceText(piece) : piece.replaceAll("▁", place === 0 ? "" : " "));
+      if (place >= end) return make("span", { class: "piece last" }, pieceText(piece)); // after it, the phrases of a tree
+      return make("span", { class: "piece" }, piece.replaceAll("▁", place === 0 ? "" : " "));
     });
     this.lit = this.pieces.map(() => 0);
     const line = make("p", { class: "source", dir: "auto" }, ...this.pieces);
