@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trdec.serve.markup import escape_text, split_html, text_nodes
-from trdec.serve.sentences import SplitText, whole_text
+from trdec.serve.sentences import SplitText, escape_text, split_html, text_nodes, whole_text
 
 PIECES = st.sampled_from(
     [

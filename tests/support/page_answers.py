@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from trdec.serve.answers import sentence_json
+from trdec.serve.model_process import sentence_json
 from trdec.targets.actions import KINDS, Action, EmitWord
 from trdec.targets.derivation import DerivationTarget
 from trdec.targets.sequence import LinTarget, Seq2SeqTarget

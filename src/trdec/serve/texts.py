@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trdec.errors import TreeFormatError
+from trdec.serve.jobs import Answer, LineSettings, WaitingLine
 from trdec.serve.languages import Detected
-from trdec.serve.lines import Answer, LineSettings, WaitingLine
-from trdec.serve.markup import escape_text, split_html
 from trdec.serve.requests import LibreRequest, Refusal, TreeRequest, texts_of
-from trdec.serve.sentences import SplitText, split_text, whole_text
+from trdec.serve.sentences import SplitText, escape_text, split_html, split_text, whole_text
 from trdec.serve.service import AUTO, LoadedModel, TranslationService
 from trdec.serve.settings import ServerLimits
 from trdec.trees import brackets
