@@ -108,8 +108,10 @@ def _translate(translator: Translator, settings: LineSettings, lines: Sequence[W
 def _failure(error: Exception, settings: LineSettings) -> LineFailure:
     if not isinstance(error, TrdecError) or isinstance(error, OutOfMemoryError):
         return LineFailure(f"internal error ({type(error).__name__})", "server")
+    message = str(error).replace("line 1: ", "")
     demanded = [*settings.demands, *(["words"] if settings.words is not None else [])]
-    return LineFailure(str(error).replace("line 1: ", ""), "request", demanded[0] if len(demanded) == 1 else None)
+    guilty = demanded if len(demanded) == 1 else [field for field in demanded if f"the {field}" in message]
+    return LineFailure(message, "request", guilty[0] if len(guilty) == 1 else None)
 
 
 DEEPEST_JSON = 200

@@ -144,10 +144,18 @@ def tree_settings(request: TreeRequest, beam_size: int, limits: ServerLimits) ->
         raise Refusal(400, "length.min_ratio: expected no more than length.max_ratio.", "length.min_ratio")
     if request.words is not None and request.skeleton is not None:
         raise Refusal(400, "words: expected either words or a skeleton, found both.", "words")
-    if request.prefix is not None:
-        texts_of(request.prefix, "prefix")
-        if len(request.prefix) > limits.sentence:
-            raise Refusal(400, f"prefix: expected at most {limits.sentence} characters.", "prefix")
+    for field, text, most in (
+        ("prefix", request.prefix, limits.sentence),
+        (
+            "skeleton",
+            request.skeleton,
+            limits.characters,
+        ),  # nobody is answered while it is read
+    ):
+        if text is not None:
+            texts_of(text, field)
+            if len(text) > most:
+                raise Refusal(400, f"{field}: expected at most {most} characters, found {len(text)}.", field)
     return LineSettings(
         width,
         request.n_best,
@@ -165,7 +173,6 @@ def tree_settings(request: TreeRequest, beam_size: int, limits: ServerLimits) ->
 def _skeleton(request: TreeRequest) -> Nonterminal | None:
     if request.skeleton is None:
         return None
-    texts_of(request.skeleton, "skeleton")
     try:
         return brackets.parse(request.skeleton)
     except TreeFormatError as error:
