@@ -27,7 +27,7 @@ LINEARISE = {
 
 def models(*systems: str, source: str = "Velu", target: str = "English") -> dict[str, Any]:
     """What the server says of its models, each named as its system."""
-    languages = {"source": {"code": "x-vel", "name": source}, "target": {"code": "en", "name": target}}
+    languages = {"source": {"code": "vel", "name": source}, "target": {"code": "en", "name": target}}
     return {
         "models": [
             {"name": system, **languages, "system": system, "trees": system != "seq2seq", "beam_size": 5}
