@@ -52,10 +52,10 @@ def offline(model: Path, lines: Path, beam_size: int, threads: int) -> tuple[lis
 
 
 @contextmanager
-def running(model: Path, beam_size: int, threads: int, queue: int) -> Iterator[tuple[str, int]]:
+def running(model: Path, options: dict[str, float]) -> Iterator[tuple[str, int]]:
     """The address and the process of a server that is ready."""
     command = [sys.executable, "-m", "trdec.cli.main", "serve", f"de-en={model}", "--languages", "de-en=de-en"]
-    command += ["--port", "0", "--beam-size", str(beam_size), "--threads", str(threads), "--queue", str(queue)]
+    command += ["--port", "0", *(str(part) for name, value in options.items() for part in (f"--{name}", value))]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         try:
@@ -221,6 +221,7 @@ def main() -> None:
     parser.add_argument("--beam-size", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--queue", type=int, default=1_000, help="the server's; smaller than the load to see refusals")
+    parser.add_argument("--timeout", type=float, default=30.0, help="the server's: seconds until a request is given up")
     parser.add_argument("--kill-after", type=float, help="seconds after which the model's process is killed, once")
     arguments = parser.parse_args()
     # Only lines that are one sentence for the server too have the same translation there.
@@ -232,7 +233,10 @@ def main() -> None:
         expected, rate, cpu_rate = offline(arguments.model, chosen, arguments.beam_size, arguments.threads)
     finally:
         chosen.unlink()
-    with running(arguments.model, arguments.beam_size, arguments.threads, arguments.queue) as (address, process):
+    options = {
+        name: getattr(arguments, name.replace("-", "_")) for name in ("beam-size", "threads", "queue", "timeout")
+    }
+    with running(arguments.model, options) as (address, process):
         load = Load(httpx.URL(address).port or 80, lines, expected, arguments.per_request)
         asyncio.run(load.run(min(4, arguments.clients), 2.0, None))  # so that caches are warm
         usage = Usage(process)

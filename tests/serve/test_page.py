@@ -124,6 +124,14 @@ def test_everybody_can_use_it(visit: Any, axe: str, size: tuple[int, int], colou
         assert [(each["id"], each["nodes"][0]["html"]) for each in found["violations"]] == []
 
 
+def test_a_half_written_word_is_read_aloud_as_far_as_it_is_written(visit: Any) -> None:
+    page = visit({"text": SOURCE, "step": 8})
+    script = "words => words.map(word => [word.querySelector('text').textContent, word.getAttribute('aria-label')])"
+    words = page.locator("g.word:not([data-status=absent])").evaluate_all(script)
+    assert words
+    assert [label.split(",")[0] for _, label in words] == [text for text, _ in words]
+
+
 def clipboard(page: Any) -> str:
     text: str = page.evaluate("navigator.clipboard.readText()")
     return text
