@@ -3,7 +3,8 @@
     python benchmarks/serving.py MODEL LINES --clients 64 --seconds 60
 
 starts `trdec serve` on this machine, lets clients ask for random lines for some seconds or a number of requests,
-compares every answer with the offline translation of its lines, and prints one JSON object.
+compares every answer with the offline translation of its lines, and prints one JSON object. With a small `--queue` the
+load is more than the server takes; with `--kill-after` the model's process dies in the middle.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -50,10 +52,10 @@ def offline(model: Path, lines: Path, beam_size: int, threads: int) -> tuple[lis
 
 
 @contextmanager
-def running(model: Path, beam_size: int, threads: int, queue: int) -> Iterator[tuple[str, int]]:
+def running(model: Path, options: dict[str, float]) -> Iterator[tuple[str, int]]:
     """The address and the process of a server that is ready."""
     command = [sys.executable, "-m", "trdec.cli.main", "serve", f"de-en={model}", "--languages", "de-en=de-en"]
-    command += ["--port", "0", "--beam-size", str(beam_size), "--threads", str(threads), "--queue", str(queue)]
+    command += ["--port", "0", *(str(part) for name, value in options.items() for part in (f"--{name}", value))]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         try:
@@ -79,7 +81,8 @@ class Usage:
     def __init__(self, server: int) -> None:
         lists = [task.read_text().split() for task in Path(f"/proc/{server}/task").glob("*/children")]
         children = [int(number) for numbers in lists for number in numbers]
-        self._processes = {"server": server, "model": max(children, key=_megabytes)}
+        self.model = max(children, key=_megabytes)
+        self._processes = {"server": server, "model": self.model}
 
     def memory(self) -> dict[str, float]:
         """MB."""
@@ -145,6 +148,7 @@ class Load:
         self._per_request = per_request
         self.seconds: list[float] = []
         self.statuses: Counter[int] = Counter()
+        self.errors: Counter[str] = Counter()
         self.mismatches: list[tuple[str, str]] = []
         self.translated = 0
 
@@ -170,6 +174,8 @@ class Load:
                 connection = await Connection.open(self._port)
                 continue
             self.statuses[status] += 1
+            if status != 200:
+                self.errors[answer["error"]] += 1
             if status == 429:
                 await asyncio.sleep(float(headers["retry-after"]))
             elif status == 200:
@@ -193,6 +199,7 @@ class Load:
             "seconds": round(elapsed, 2),
             "requests": sum(self.statuses.values()),
             "statuses": {str(status): count for status, count in sorted(self.statuses.items())},
+            "errors": dict(self.errors.most_common(3)),
             "lines_per_second": round(self.translated / elapsed, 2),
             "p50": at(0.5),
             "p95": at(0.95),
@@ -214,6 +221,8 @@ def main() -> None:
     parser.add_argument("--beam-size", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--queue", type=int, default=1_000, help="the server's; smaller than the load to see refusals")
+    parser.add_argument("--timeout", type=float, default=30.0, help="the server's: seconds until a request is given up")
+    parser.add_argument("--kill-after", type=float, help="seconds after which the model's process is killed, once")
     arguments = parser.parse_args()
     # Only lines that are one sentence for the server too have the same translation there.
     given = arguments.lines.read_text(encoding="utf-8").split("\n")
@@ -224,28 +233,39 @@ def main() -> None:
         expected, rate, cpu_rate = offline(arguments.model, chosen, arguments.beam_size, arguments.threads)
     finally:
         chosen.unlink()
-    with running(arguments.model, arguments.beam_size, arguments.threads, arguments.queue) as (address, process):
+    options = {
+        name: getattr(arguments, name.replace("-", "_")) for name in ("beam-size", "threads", "queue", "timeout")
+    }
+    with running(arguments.model, options) as (address, process):
         load = Load(httpx.URL(address).port or 80, lines, expected, arguments.per_request)
         asyncio.run(load.run(min(4, arguments.clients), 2.0, None))  # so that caches are warm
         usage = Usage(process)
         memory, seconds = usage.memory(), usage.seconds()
         load = Load(httpx.URL(address).port or 80, lines, expected, arguments.per_request)
         limit = arguments.seconds if arguments.requests is None else float("inf")
+        if arguments.kill_after is not None:
+            threading.Timer(arguments.kill_after, os.kill, (usage.model, signal.SIGKILL)).start()
         report = load.report(asyncio.run(load.run(arguments.clients, limit, arguments.requests)))
-        used = {name: round(after - seconds[name], 2) for name, after in usage.seconds().items()}
+        if arguments.kill_after is None:
+            used = {name: round(after - seconds[name], 2) for name, after in usage.seconds().items()}
+            report |= {
+                "cpu_seconds": used,
+                "lines_per_cpu_second_of_model": round(load.translated / used["model"], 2),
+                "offline_lines_per_cpu_second": round(cpu_rate, 2),
+            }
         report |= {
             "memory_mb_before": memory,
-            "memory_mb_after": usage.memory(),
+            "memory_mb_after": Usage(process).memory(),
             "lines_per_batch": batch_size(address),
         }
+        afterwards = Load(httpx.URL(address).port or 80, lines, expected, arguments.per_request)
+        asyncio.run(afterwards.run(1, 5.0, 10))
+        report["statuses_afterwards"] = afterwards.report(1.0)["statuses"]
     report |= {
         "clients": arguments.clients,
         "lines_per_request": arguments.per_request,
         "offline_lines_per_second": round(rate, 2),
         "share_of_offline": round(report["lines_per_second"] / rate, 3),
-        "cpu_seconds": used,
-        "lines_per_cpu_second_of_model": round(load.translated / used["model"], 2),
-        "offline_lines_per_cpu_second": round(cpu_rate, 2),
         "processors": len(os.sched_getaffinity(0)),
     }
     print(json.dumps(report, ensure_ascii=False))

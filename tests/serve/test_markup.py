@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trdec.serve.markup import escape_text, split_html, text_nodes
-from trdec.serve.sentences import SplitText, whole_text
+from trdec.serve.sentences import SplitText, escape_text, split_html, split_text, text_nodes, whole_text
 
 PIECES = st.sampled_from(
     [
@@ -64,6 +63,11 @@ def test_translating_nothing_changes_nothing_a_reader_sees(document: str) -> Non
 @given(DOCUMENTS, st.sampled_from(["<script>x</script>", "</p>", "<!--", "&lt;b&gt;", "a < b > c", "]]>"]))
 def test_a_translation_adds_no_tag(document: str, translation: str) -> None:
     assert _Seen(_replaced(document, translation)).tags == _Seen(document).tags
+
+
+def test_what_stands_between_sentences_stays_text_too() -> None:
+    split = split_html("<b>&lt;&amp;! Hello. &lt;</b>", lambda text: split_text(text, "de", "en", 1_000))
+    assert split.join(["Hallo."]) == "<b>&lt;&amp;! Hallo. &lt;</b>"
 
 
 @pytest.mark.parametrize(

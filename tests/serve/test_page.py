@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 from xml.etree import ElementTree
@@ -98,6 +99,37 @@ def statuses(page: Any) -> list[list[str]]:
     script = "nodes => nodes.map(node => [node.querySelector('text').textContent, node.dataset.status])"
     nodes = page.locator("derivation-tree").first.locator("g[data-number]").evaluate_all(script)
     return [node for node in nodes if node[1] != "absent"]
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    """The script of axe-core, which finds what keeps people with a disability from using a page."""
+    name = os.environ.get("TRDEC_AXE")
+    if name is None:
+        pytest.skip("TRDEC_AXE names no file: npm pack axe-core, unpack it, and name its axe.min.js")
+    return Path(name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (360, 740)])
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_everybody_can_use_it(visit: Any, axe: str, size: tuple[int, int], colours: str) -> None:
+    for fragment in ({}, {"text": SOURCE}, {"text": SOURCE, "best": 3, "step": 8}):
+        page = visit(fragment, size)
+        page.emulate_media(color_scheme=colours)
+        page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
+        page.wait_for_selector("table.attention" if fragment else "#model:not([disabled])")
+        page.evaluate(axe)
+        found = page.evaluate("axe.run()")
+        assert len(found["passes"]) > 20
+        assert [(each["id"], each["nodes"][0]["html"]) for each in found["violations"]] == []
+
+
+def test_a_half_written_word_is_read_aloud_as_far_as_it_is_written(visit: Any) -> None:
+    page = visit({"text": SOURCE, "step": 8})
+    script = "words => words.map(word => [word.querySelector('text').textContent, word.getAttribute('aria-label')])"
+    words = page.locator("g.word:not([data-status=absent])").evaluate_all(script)
+    assert words
+    assert [label.split(",")[0] for _, label in words] == [text for text, _ in words]
 
 
 def clipboard(page: Any) -> str:
@@ -375,7 +407,7 @@ def test_several_sentences_are_cards_of_which_the_first_is_open(visit: Any, serv
 
 def test_watching_it_grow_ends_with_the_whole_tree(visit: Any) -> None:
     page = visit({"text": SOURCE, "step": STEPS - 2})
-    page.get_by_role("button", name="Watch the tree grow").click()
+    page.get_by_role("button", name="Watch it grow").click()
     page.wait_for_selector(".play[aria-pressed=false]")
     assert {status for _, status in statuses(page)} == {"done"}
     page.wait_for_url(f"**step={STEPS}**")

@@ -13,15 +13,13 @@ import pytest
 from support.commands import run
 from trdec.cli.serve import serve_command
 from trdec.errors import UsageError
-from trdec.serve.keys import KeyRing, read_keys
+from trdec.serve.jobs import LineSettings, ModelDescription, WaitingLine
 from trdec.serve.languages import LanguageDetector, language_name, matching_code
-from trdec.serve.lines import LineSettings, ModelDescription, WaitingLine
-from trdec.serve.logs import JsonFormatter
-from trdec.serve.metrics import ServerMetrics
+from trdec.serve.observation import JsonFormatter, ServerMetrics
 from trdec.serve.requests import Refusal
 from trdec.serve.runner import ModelRunner, ProcessSettings
 from trdec.serve.service import LoadedModel, TranslationService
-from trdec.serve.settings import LanguagePair, ModelArgument, ServerLimits, ServerSettings
+from trdec.serve.settings import KeyRing, LanguagePair, ModelArgument, ServerLimits, ServerSettings, read_keys
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -93,13 +94,17 @@ def test_greedy_search_and_lengths(served: Served, lines: list[str]) -> None:
         ({"text": "a", "words": 4, "skeleton": "(ROOT a)"}, "words", "skeleton"),
         ({"text": "a", "words": 201}, "words", "200.*201"),
         ({"text": "a", "skeleton": "(ROOT"}, "skeleton", ""),
-        ({"text": "a", "skeleton": "(ROOT (FRAG a))"}, "skeleton", "ROOT -> FRAG"),
+        ({"text": "a", "skeleton": "(ROOT (FRAG a))"}, "skeleton", "the model has no rule ROOT -> FRAG"),
+        ({"text": "a", "skeleton": "(ROOT (FRAG a))", "prefix": "The"}, "skeleton", "ROOT -> FRAG"),
+        ({"text": "a", "skeleton": f"(ROOT {'a' * 2000})"}, "skeleton", "2000.*2007"),
+        ({"text": "a", "skeleton": "(ROOT \ud800)"}, "skeleton", "ud800"),
+        ({"text": "a", "prefix": "a" * 1001}, "prefix", "1000.*1001"),
         ({"text": "a", "words": 20, "length": {"max_ratio": 0, "max_extra": 9}}, "words", "no translation"),
         ({"text": "a" * 1001, "split": False}, "text", "1000.*1001"),
     ],
 )
 def test_the_wrong_field_is_named(served: Served, fields: dict[str, object], field: str, facts: str) -> None:
-    answer = served.client.post("/v1/translate", json=fields)
+    answer = served.client.post("/v1/translate", content=json.dumps(fields))  # httpx would not send a lone surrogate
     assert answer.status_code == 400
     assert answer.json()["field"] == field
     assert re.search(facts, answer.json()["error"])

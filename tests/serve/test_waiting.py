@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trdec.serve.lines import Answer, LineSettings, WaitingLine
-from trdec.serve.waiting import ROWS_AT_ONCE, Job, WaitingJobs
+from trdec.serve.jobs import ROWS_AT_ONCE, Answer, Job, LineSettings, WaitingJobs, WaitingLine
 
 NARROW, WIDE = LineSettings(beam_size=5), LineSettings(beam_size=ROWS_AT_ONCE // 4)
 

@@ -22,6 +22,9 @@ from support.serving import PATIENCE, Served, wait_until
 
 pytestmark = pytest.mark.slow
 
+EXAMPLES = os.environ.get("TRDEC_API_EXAMPLES", "25")
+"""How many requests are made up for each address: a quarter of an hour for 1,000."""
+
 
 @contextlib.contextmanager
 def _command(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], str, list[str]]]:
@@ -41,13 +44,19 @@ def _command(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], str, l
             reader.join()
 
 
-def _wait(address: str) -> None:
-    wait_until(lambda: httpx.get(f"{address}/health", timeout=PATIENCE).status_code == 200)
+def _wait(process: subprocess.Popen[str], address: str) -> None:
+    """Wait for the models, but not for a server that has ended."""
+
+    def ready() -> bool:
+        assert process.poll() is None, "the server has ended"
+        return httpx.get(f"{address}/health", timeout=PATIENCE).status_code == 200
+
+    wait_until(ready)
 
 
 def test_a_termination_signal_lets_requests_finish(model: Path, lines: list[str]) -> None:
     with _command(f"vel-en={model}", "--timeout", PATIENCE) as (process, address, log), ThreadPoolExecutor() as pool:
-        _wait(address)
+        _wait(process, address)
         texts = [lines[number % 3] for number in range(60)]
         body = {"q": texts, "source": "vel", "target": "en", "api_key": "somebody's key"}
         asked = pool.submit(httpx.post, f"{address}/translate", json=body, timeout=PATIENCE)
@@ -63,7 +72,7 @@ def test_a_termination_signal_lets_requests_finish(model: Path, lines: list[str]
 
 def test_when_the_server_is_killed_its_models_end(model: Path) -> None:
     with _command(f"vel-en={model}") as (process, address, _):
-        _wait(address)
+        _wait(process, address)
         lists = [task.read_text().split() for task in Path(f"/proc/{process.pid}/task").glob("*/children")]
         children = [int(number) for numbers in lists for number in numbers]
         assert len(children) >= 1
@@ -87,11 +96,12 @@ def test_a_model_that_cannot_be_loaded_ends_the_server(trdec: Run) -> None:
 
 
 def test_two_models_and_an_ensemble_are_served_together(model: Path, lines: list[str]) -> None:
+    ensemble = (f"two={model}+{model}", "--languages", "two=om-en")
     with (
-        _command(f"vel-en={model}", f"two={model}+{model}", "--languages", "two=om-en") as (_, address, _log),
+        _command(f"vel-en={model}", *ensemble, "--timeout", PATIENCE) as (process, address, _),
         httpx.Client(base_url=address, timeout=PATIENCE) as client,
     ):
-        _wait(address)
+        _wait(process, address)
         both = client.get("/v1/models").json()["models"]
         assert [(each["name"], each["source"]["code"]) for each in both] == [("vel-en", "vel"), ("two", "om")]
         answers = [
@@ -110,6 +120,6 @@ def test_two_models_and_an_ensemble_are_served_together(model: Path, lines: list
 def test_nothing_that_the_description_allows_is_an_internal_error(served: Served) -> None:
     checks = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
     command = [sys.executable, "-m", "schemathesis.cli", "run", f"{served.url}/spec", "--checks", checks]
-    command += ["--max-examples", "25", "--seed", "1", "--no-color", "--phases", "examples,coverage,fuzzing"]
+    command += ["--max-examples", EXAMPLES, "--seed", "1", "--no-color", "--phases", "examples,coverage,fuzzing"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from trdec.data.source_form import SOURCE_END
-from trdec.serve.answers import sentence_json
+from trdec.serve.model_process import sentence_json
 from trdec.targets.actions import KINDS, Action, EmitWord
 from trdec.targets.derivation import DerivationTarget
 from trdec.targets.sequence import LinTarget, Seq2SeqTarget
@@ -28,7 +28,7 @@ LINEARISE = {
 
 def models(*systems: str, source: str = "Velu", target: str = "English") -> dict[str, Any]:
     """What the server says of its models, each named as its system."""
-    languages = {"source": {"code": "x-vel", "name": source}, "target": {"code": "en", "name": target}}
+    languages = {"source": {"code": "vel", "name": source}, "target": {"code": "en", "name": target}}
     return {
         "models": [
             {"name": system, **languages, "system": system, "trees": system != "seq2seq", "beam_size": 5}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -69,10 +67,8 @@ def serve_command(
 
     Logs are JSON lines on standard error. They hold no texts.
     """
-    from trdec.serve.keys import read_keys
-    from trdec.serve.logs import JsonFormatter
     from trdec.serve.server import serve
-    from trdec.serve.settings import LanguagePair, ModelArgument, ServerLimits, ServerSettings
+    from trdec.serve.settings import LanguagePair, ModelArgument, ServerLimits, ServerSettings, read_keys
 
     pairs: dict[str, LanguagePair] = {}
     for text in languages or ():
@@ -101,8 +97,5 @@ def serve_command(
         precision.value,
         tuple(allow or ()),
     )
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonFormatter())
-    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     shown = f"[{host}]" if ":" in host else host
     serve(settings, host, port, lambda chosen: say(f"trdec serves at http://{shown}:{chosen}/ (Ctrl-C stops it)"))

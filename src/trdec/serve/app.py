@@ -7,35 +7,14 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from fastapi import FastAPI, Request
-from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse, JSONResponse, Response
-from pydantic.json_schema import models_json_schema
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from trdec import __version__
 from trdec.errors import TrdecError
-from trdec.serve.documentation import documentation_page
-from trdec.serve.guard import Guard
-from trdec.serve.keys import KeyRing
-from trdec.serve.languages import Detected
-from trdec.serve.metrics import ServerMetrics
-from trdec.serve.page_files import PageFiles
-from trdec.serve.requests import (
-    FORM_TYPE,
-    JSON_TYPE,
-    DetectRequest,
-    ErrorAnswer,
-    LengthRequest,
-    LibreRequest,
-    Refusal,
-    RequestBody,
-    TreeRequest,
-    read_request,
-    texts_of,
-)
-from trdec.serve.schemas import (
+from trdec.serve.description import (
     DetectedLanguage,
     FrontendSettings,
     HealthAnswer,
@@ -43,23 +22,28 @@ from trdec.serve.schemas import (
     LibreAnswer,
     ModelsAnswer,
     TreeAnswer,
+    answering,
+    described,
+    documentation_page,
+    openapi,
+)
+from trdec.serve.guard import Guard
+from trdec.serve.languages import Detected
+from trdec.serve.observation import ServerMetrics
+from trdec.serve.page_files import PageFiles
+from trdec.serve.requests import (
+    JSON_TYPE,
+    DetectRequest,
+    LibreRequest,
+    Refusal,
+    RequestBody,
+    TreeRequest,
+    read_request,
+    texts_of,
 )
 from trdec.serve.service import TranslationService
-from trdec.serve.settings import ServerSettings
+from trdec.serve.settings import KeyRing, ServerSettings
 from trdec.serve.texts import Translated, check_size, translate_plainly, translate_with_trees
-
-_REFUSALS: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorAnswer, "description": description}
-    for status, description in {
-        400: "Something in the request is wrong.",
-        403: "The API key is missing or wrong.",
-        408: "The body took too long.",
-        413: "The body is too large.",
-        429: "Too many requests wait; Retry-After says for how many seconds.",
-        500: "An internal error.",
-        503: "The models are not ready, or the translation took too long.",
-    }.items()
-}
 
 
 def make_app(settings: ServerSettings, failed: Callable[[TrdecError], None]) -> tuple[ASGIApp, TranslationService]:
@@ -105,38 +89,38 @@ def make_app(settings: ServerSettings, failed: Callable[[TrdecError], None]) -> 
         message = "there is nothing at this address." if error.status_code == 404 else f"{error.detail}."
         return JSONResponse({"error": message}, error.status_code, error.headers)
 
-    @app.post("/translate", **_described(LibreRequest, LibreAnswer, "Translate texts, as LibreTranslate does."))
+    @app.post("/translate", **described(LibreRequest, LibreAnswer, "Translate texts, as LibreTranslate does."))
     async def translate(request: Request) -> Response:
         body = await read(request, LibreRequest)
         return JSONResponse(_libre_answer(body, await translate_plainly(service, body)))
 
-    @app.post("/detect", **_described(DetectRequest, list[DetectedLanguage], "Say which language a text is in."))
+    @app.post("/detect", **described(DetectRequest, list[DetectedLanguage], "Say which language a text is in."))
     async def detect(request: Request) -> Response:
         texts = texts_of((await read(request, DetectRequest)).q, "q")
         check_size(texts, settings.limits, "q")
         return JSONResponse([_detected_json(each) for each in service.detect("\n".join(texts))])
 
-    @app.get("/languages", **_answering(list[LanguageAnswer], "The languages, each with those it is translated into."))
+    @app.get("/languages", **answering(list[LanguageAnswer], "The languages, each with those it is translated into."))
     async def languages() -> Response:
         service.check_loaded()
         return JSONResponse(service.languages())
 
-    @app.post("/v1/translate", **_described(TreeRequest, TreeAnswer, "Translate texts together with their trees."))
+    @app.post("/v1/translate", **described(TreeRequest, TreeAnswer, "Translate texts together with their trees."))
     async def translate_trees(request: Request) -> Response:
         return Response(await translate_with_trees(service, await read(request, TreeRequest)), media_type=JSON_TYPE)
 
-    @app.get("/v1/models", **_answering(ModelsAnswer, "The models and their languages."))
+    @app.get("/v1/models", **answering(ModelsAnswer, "The models and their languages."))
     async def models() -> Response:
         service.check_loaded()
         return JSONResponse({"models": [_model_json(service, name) for name in service.models]})
 
-    @app.get("/health", **_answering(HealthAnswer, "Whether the models are ready."))
+    @app.get("/health", **answering(HealthAnswer, "Whether the models are ready."))
     async def health() -> Response:
         if service.problem is not None:
             raise Refusal(503, service.problem, retry_after=2)
         return JSONResponse({"status": "ok"})
 
-    @app.get("/frontend/settings", **_answering(FrontendSettings, "What LibreTranslate's pages ask for."))
+    @app.get("/frontend/settings", **answering(FrontendSettings, "What LibreTranslate's pages ask for."))
     async def frontend_settings() -> Response:
         service.check_loaded()
         return JSONResponse(_frontend(service))
@@ -158,7 +142,7 @@ def make_app(settings: ServerSettings, failed: Callable[[TrdecError], None]) -> 
     async def file(name: str, request: Request) -> Response:
         return page.answer(name or "index.html", request)
 
-    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
+    app.openapi = lambda: openapi(app)  # type: ignore[method-assign]
     inner: ASGIApp = app
     if settings.origins:
         inner = CORSMiddleware(
@@ -170,35 +154,6 @@ def make_app(settings: ServerSettings, failed: Callable[[TrdecError], None]) -> 
         )
     paths = [getattr(route, "path", "") for route in app.routes] + ["/", *(f"/{name}" for name in page.names)]
     return Guard(inner, settings.limits, metrics, paths), service
-
-
-def _described(request: type[RequestBody], answer: Any, summary: str) -> dict[str, Any]:
-    """What OpenAPI says of an address that takes a body, as JSON or as a form."""
-    schema = {"schema": {"$ref": f"#/components/schemas/{request.__name__}"}}
-    kinds = [JSON_TYPE] if request is TreeRequest else [JSON_TYPE, FORM_TYPE]
-    body = {"required": True, "content": dict.fromkeys(kinds, schema)}
-    return {
-        "summary": summary,
-        "responses": {200: {"model": answer}, **_REFUSALS},
-        "openapi_extra": {"requestBody": body},
-        "response_class": JSONResponse,
-    }
-
-
-def _answering(answer: Any, summary: str) -> dict[str, Any]:
-    return {"summary": summary, "responses": {200: {"model": answer}, 503: _REFUSALS[503]}}
-
-
-def _openapi(app: FastAPI) -> dict[str, Any]:
-    if app.openapi_schema is None:
-        found = get_openapi(title=app.title, version=app.version, routes=app.routes)
-        kinds: list[Any] = [LibreRequest, DetectRequest, TreeRequest, LengthRequest]
-        _, definitions = models_json_schema(
-            [(kind, "validation") for kind in kinds], ref_template="#/components/schemas/{model}"
-        )
-        found["components"]["schemas"] |= definitions["$defs"]
-        app.openapi_schema = found
-    return app.openapi_schema
 
 
 def _libre_answer(request: LibreRequest, found: list[Translated]) -> dict[str, Any]:

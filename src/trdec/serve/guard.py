@@ -13,7 +13,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from trdec.serve.metrics import ServerMetrics
+from trdec.serve.observation import ServerMetrics
 from trdec.serve.requests import Refusal
 from trdec.serve.settings import ServerLimits
 

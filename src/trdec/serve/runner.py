@@ -14,9 +14,8 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from trdec.serve.lines import LineFailure, LineResult, ModelDescription
+from trdec.serve.jobs import Job, LineFailure, LineResult, ModelDescription, WaitingJobs
 from trdec.serve.model_process import run_model
-from trdec.serve.waiting import Job, WaitingJobs
 
 _log = logging.getLogger(__name__)
 

@@ -18,11 +18,13 @@ def serve(settings: ServerSettings, host: str, port: int, listening: Callable[[i
         import uvicorn
 
         from trdec.serve.app import make_app
+        from trdec.serve.observation import log_as_json
     except ModuleNotFoundError as error:
         raise UsageError(
             f"the server needs the package {error.name}, which is not installed. Install it with: "
             "pip install 'trdec[serve]'"
         ) from error
+    log_as_json()
     failures: list[TrdecError] = []
 
     def failed(error: TrdecError) -> None:

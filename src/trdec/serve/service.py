@@ -8,13 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from trdec.errors import ModelError, TrdecError
+from trdec.serve.jobs import Answer, Job, LineFailure, LineSettings, ModelDescription, WaitingLine
 from trdec.serve.languages import Detected, LanguageDetector, language_name, matching_code
-from trdec.serve.lines import Answer, LineFailure, LineSettings, ModelDescription, WaitingLine
-from trdec.serve.metrics import ServerMetrics
+from trdec.serve.observation import ServerMetrics
 from trdec.serve.requests import Refusal
 from trdec.serve.runner import ModelRunner, ProcessSettings, QueueFull
 from trdec.serve.settings import LanguagePair, ModelArgument, ServerSettings
-from trdec.serve.waiting import Job
 
 _log = logging.getLogger(__name__)
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from trdec.errors import UsageError
+from trdec.files import read_lines
 from trdec.tokenisers import language_problem
 
 _NAMED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,63})=(.*)", re.DOTALL)
@@ -114,3 +118,27 @@ class ServerSettings:
             raise UsageError(f"two models have the same name: {', '.join(names)}. Choose others.")
         if unknown := sorted(set(self.languages) - set(names)):
             raise UsageError(f"languages are given for {unknown[0]!r}, which is not among the models: {names}.")
+
+
+def read_keys(path: Path) -> frozenset[str]:
+    """The keys in a file, one per line; empty lines and lines that begin with # are ignored."""
+    lines = (line.text.strip() for line in read_lines(path))
+    keys = frozenset(line for line in lines if line and not line.startswith("#"))
+    if not keys:
+        raise UsageError(f"{path}: expected API keys, one per line, found none: nobody could use the server.")
+    return keys
+
+
+class KeyRing:
+    """Keys that are compared in the same time whatever they are and however many there are."""
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        self._digests = [_digest(key) for key in keys]
+
+    def __contains__(self, key: str) -> bool:
+        digest = _digest(key)
+        return sum([hmac.compare_digest(digest, each) for each in self._digests]) > 0
+
+
+def _digest(key: str) -> bytes:
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trdec.errors import TreeFormatError
+from trdec.serve.jobs import Answer, LineSettings, WaitingLine
 from trdec.serve.languages import Detected
-from trdec.serve.lines import Answer, LineSettings, WaitingLine
-from trdec.serve.markup import escape_text, split_html
 from trdec.serve.requests import LibreRequest, Refusal, TreeRequest, texts_of
-from trdec.serve.sentences import SplitText, split_text, whole_text
+from trdec.serve.sentences import SplitText, escape_text, split_html, split_text, whole_text
 from trdec.serve.service import AUTO, LoadedModel, TranslationService
 from trdec.serve.settings import ServerLimits
 from trdec.trees import brackets
@@ -145,10 +144,18 @@ def tree_settings(request: TreeRequest, beam_size: int, limits: ServerLimits) ->
         raise Refusal(400, "length.min_ratio: expected no more than length.max_ratio.", "length.min_ratio")
     if request.words is not None and request.skeleton is not None:
         raise Refusal(400, "words: expected either words or a skeleton, found both.", "words")
-    if request.prefix is not None:
-        texts_of(request.prefix, "prefix")
-        if len(request.prefix) > limits.sentence:
-            raise Refusal(400, f"prefix: expected at most {limits.sentence} characters.", "prefix")
+    for field, text, most in (
+        ("prefix", request.prefix, limits.sentence),
+        (
+            "skeleton",
+            request.skeleton,
+            limits.characters,
+        ),  # nobody is answered while it is read
+    ):
+        if text is not None:
+            texts_of(text, field)
+            if len(text) > most:
+                raise Refusal(400, f"{field}: expected at most {most} characters, found {len(text)}.", field)
     return LineSettings(
         width,
         request.n_best,
@@ -166,7 +173,6 @@ def tree_settings(request: TreeRequest, beam_size: int, limits: ServerLimits) ->
 def _skeleton(request: TreeRequest) -> Nonterminal | None:
     if request.skeleton is None:
         return None
-    texts_of(request.skeleton, "skeleton")
     try:
         return brackets.parse(request.skeleton)
     except TreeFormatError as error:

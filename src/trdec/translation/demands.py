@@ -75,6 +75,11 @@ class Demands:
             found.append(Prefix.of(codec.table, begins, [side.pieces(side.split(line)) for line in self.prefixes]))
         if self.skeletons is not None:
             rules = [[] if tree is None else [ApplyRule(rule) for rule in rules_of(tree)] for tree in self.skeletons]
+            known = frozenset(codec.table.actions)
+            if missing := next((rule for shape in rules for rule in shape if rule not in known), None):
+                raise UsageError(
+                    f"the model has no rule {missing}, which the skeleton needs. Take a shape from the trees it writes."
+                )
             found.append(Skeleton.of(codec.table, rules))
         if self.words is not None:
             found.append(ExactWords.of(codec.table, begins, [self.words] * len(sources)))

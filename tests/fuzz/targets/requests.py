@@ -8,9 +8,8 @@ import json
 import re
 
 from fuzz.harness import Target
-from trdec.serve.markup import escape_text, split_html, text_nodes
 from trdec.serve.requests import FORM_TYPE, JSON_TYPE, DetectRequest, LibreRequest, Refusal, TreeRequest, read_request
-from trdec.serve.sentences import split_text, whole_text
+from trdec.serve.sentences import escape_text, split_html, split_text, text_nodes, whole_text
 from trdec.serve.settings import ServerLimits
 from trdec.serve.texts import tree_settings
 

@@ -80,7 +80,7 @@ export class Candidate {
       this.stop();
       this.goTo(Number(this.slider.value));
     });
-    this.play = button("▶ Watch it grow", "Watch the tree grow", () => this.#togglePlay(), { class: "play", "aria-pressed": "false" });
+    this.play = button("▶ Watch it grow", "▶ Watch it grow", () => this.#togglePlay(), { class: "play", "aria-pressed": "false" });
     this.says = make("output", { class: "says", "aria-live": "polite" });
     const go = (by) => () => {
       this.stop();

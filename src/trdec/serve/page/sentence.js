@@ -20,7 +20,7 @@ export class Sentence {
       make(
         "summary", {},
         make("span", { class: "number" }, String(number + 1)),
-        make("h3", {}, make("span", { dir: "auto", class: "from" }, sentence.source), arrow, make("span", { dir: "auto", class: "to" }, sentence.text)),
+        make("h3", {}, make("span", { class: "name" }, "Sentence"), make("span", { dir: "auto", class: "from" }, sentence.source), arrow, make("span", { dir: "auto", class: "to" }, sentence.text)),
       ),
     );
     this.element.addEventListener("toggle", () => this.element.open && this.draw());

@@ -23,7 +23,7 @@ export function stepTable(derivation, goTo) {
       make("td", {}, go), make("td", {}, symbol), make("td", { dir: "auto" }, text), make("td", {}, meter, ` ${percent(probability)}`),
     );
   });
-  return make("div", { class: "table" }, make("table", { class: "steps" }, head("Step", "Open symbol", "Action", "Probability"), make("tbody", {}, ...rows)));
+  return scrolled("Steps", make("table", { class: "steps" }, head("Step", "Open symbol", "Action", "Probability"), make("tbody", {}, ...rows)));
 }
 
 /** The attention of each word over the source. */
@@ -39,7 +39,12 @@ export function attentionTable(derivation, attention) {
     return make("tr", {}, make("th", { scope: "row", dir: "auto" }, node.label), ...cells);
   });
   const caption = make("caption", {}, "Attention of each word (rows) over the pieces of the source (columns), in percent");
-  return make("div", { class: "table" }, make("table", { class: "attention" }, caption, head("", ...attention.source.map(pieceText)), make("tbody", {}, ...rows)));
+  return scrolled("Attention", make("table", { class: "attention" }, caption, head("", ...attention.source.map(pieceText)), make("tbody", {}, ...rows)));
+}
+
+// The keyboard scrolls only what can have the focus.
+function scrolled(name, table) {
+  return make("div", { class: "table", role: "group", tabindex: "0", "aria-label": name }, table);
 }
 
 function head(...names) {

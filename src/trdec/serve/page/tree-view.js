@@ -154,10 +154,10 @@ class DerivationTree extends HTMLElement {
     this.#setTabStop();
   }
 
-  #describe({ node, status, probability }) {
+  #describe({ node, status, text, probability }) {
     if (status === "open" || status === "next") return `${node.label}, open${status === "next" ? ", next to be written" : ""}`;
     const sure = probability === null ? "" : `, probability ${percent(probability)}`;
-    if (node.kind === "word") return `${node.label}, word ${node.first + 1} of ${this.#derivation.words.length}${sure}`;
+    if (node.kind === "word") return `${text}, word ${node.first + 1} of ${this.#derivation.words.length}${sure}`;
     return `${node.label}${sure}, covers: ${coveredText(this.#derivation, node)}`;
   }
 

@@ -1,8 +1,51 @@
-"""Figures about a server, for Prometheus."""
+"""What a server tells about itself: logs as JSON lines, and figures for Prometheus. Neither holds texts of users."""
 
 from __future__ import annotations
 
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+from types import TracebackType
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+_KNOWN = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+
+
+class JsonFormatter(logging.Formatter):
+    """A record as one line of JSON: time, level, message, what was given as `extra`, and where an error came from."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        content: dict[str, object] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+        }
+        content |= {name: value for name, value in vars(record).items() if name not in _KNOWN}
+        if record.exc_info and record.exc_info[0] is not None:
+            content["error"] = record.exc_info[0].__name__
+            content["places"] = _places(record.exc_info[2])
+        return json.dumps(content, ensure_ascii=False, default=str)
+
+
+def log_as_json() -> None:
+    """Write all logs of this process to standard error, as JSON."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter())
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+
+
+def _places(traceback: TracebackType | None) -> list[str]:
+    """Where an error passed: not what it says, which may quote a text."""
+    found = []
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        found.append(f"{code.co_filename}:{traceback.tb_lineno} {code.co_name}")
+        traceback = traceback.tb_next
+    return found
+
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60)
 _LINES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
