@@ -118,8 +118,8 @@ class Cases:
 
 def use_memory_for_files() -> None:
     """Keep temporary files in memory where that is possible: on a disk, most of a case's time is spent waiting."""
-    if os.access("/dev/shm", os.W_OK):  # noqa: S108
-        tempfile.tempdir = "/dev/shm"  # noqa: S108
+    if os.access("/dev/shm", os.W_OK):
+        tempfile.tempdir = "/dev/shm"
 
 
 def problem(target: Target, data: bytes) -> tuple[str | None, bool]:

@@ -64,11 +64,7 @@ def split_text(text: str, source: str, target: str, longest: int) -> SplitText:
         if number % 2:
             parts.append(SplitText((), (line,)))
             continue
-        found = [
-            whole_text(piece)
-            for sentence in _segmented(line, source)
-            for piece in cut(sentence, longest)
-        ]
+        found = [whole_text(piece) for sentence in _segmented(line, source) for piece in cut(sentence, longest)]
         parts.append(_spaced(joined(found), target))
     return joined(parts)
 

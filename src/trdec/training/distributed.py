@@ -236,9 +236,9 @@ class Group:
 def fresh_part(store: Store, number: int, count: int, limit: float) -> str:
     """A name that the ranks of this attempt agree on, and that nobody has used in the store before.
 
-    torchrun keeps the store when it restarts ranks, so the addresses and messages of those that were killed are still in
-    it. Each rank therefore leaves a new word; the first rank answers every word it finds, with a word of its own, and
-    only a rank that lives can say that it got the answer.
+    torchrun keeps the store when it restarts ranks, so the addresses and messages of those that were killed are still
+    in it. Each rank therefore leaves a new word; the first rank answers every word it finds, with a word of its own,
+    and only a rank that lives can say that it got the answer.
     """
     own = secrets.token_hex(8)
     end = time.monotonic() + limit

@@ -123,6 +123,27 @@ def test_even_allowed_code_never_comes_from_the_models_folder(tmp_path: Path, mo
     assert "strangers_decoder" not in sys.modules
 
 
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "great"])
+@pytest.mark.parametrize(
+    "name", ["config.yaml", "manifest.json", "codec/codec.json", "codec/grammar.txt", "codec/source.spm.model"]
+)
+def test_what_is_no_file_is_not_read(kind: str, name: str, tmp_path: Path) -> None:
+    path = copied(tmp_path) / name
+    (tmp_path / "model" / "manifest.json").unlink()
+    path.unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.touch()
+        os.truncate(path, 1 << 33)
+    with pytest.raises(ModelError, match=rf"{path}: expected (a file, found something else|at most 67,108,864 bytes)"):
+        load_model(tmp_path / "model")
+
+
 def test_the_very_same_name_must_be_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
