@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -226,12 +227,17 @@ def test_frames_of_a_zstandard_file_are_one_text(tmp_path: Path) -> None:
     assert [line.text for line in read_lines(tmp_path / "a.zst")] == ["a", "bc", *["c"] * 99_999]
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, ZSTANDARD.compress])
-@pytest.mark.parametrize("unit", [b"a", b"(\n"])
+def _read_all(path: Path) -> None:
+    for _ in read_lines(path):
+        pass
+
+
+@pytest.mark.parametrize("pack", [partial(gzip.compress, compresslevel=9), ZSTANDARD.compress])
+@pytest.mark.parametrize("unit", [b"a", b"(" * 1000 + b"\n"])
 def test_a_bomb_is_not_unpacked(pack: Callable[[bytes], bytes], unit: bytes, tmp_path: Path) -> None:
-    (tmp_path / "bomb").write_bytes(pack(unit * ((140 << 20) // len(unit))))
+    (tmp_path / "bomb").write_bytes(pack(unit * ((80 << 20) // len(unit))))
     assert (tmp_path / "bomb").stat().st_size < 300_000
-    for read in (count_lines, text_checksum, lambda path: list(read_lines(path))):
+    for read in (count_lines, text_checksum, _read_all):
         with pytest.raises((FileError, TextFormatError), match=r"bomb.*: expected (text|at most 16,777,216 bytes)"):
             read(tmp_path / "bomb")
 

@@ -111,6 +111,11 @@ def _check_sizes(configuration: Configuration, inventory: Inventory, weights: Pa
     if system.encoder not in ENCODERS or system.decoder not in DECODERS:
         return  # only its own code knows its sizes, and its user trusts that
     found = read_shapes(weights)
+    layers = network.transformer.layers if "transformer" in f"{system.encoder} {system.decoder}" else 1
+    if system.encoder == "lstm":
+        layers = max(layers, network.encoder_layers)
+    if layers > len(found):  # even describing so many takes seconds
+        raise CheckpointError(f"{weights}: expected weights of {layers} layers, found {len(found)} tensors.")
     converted = with_two_projections({name: torch.empty(shape, device="meta") for name, shape in found.items()})
     check_shapes(
         weight_shapes(network, inventory, system.encoder, system.decoder),

@@ -33,7 +33,7 @@ from trdec.trees import brackets
 MODEL = "model"
 FILES = ("source", "target", "trees", "shapes", "heads", "recipe.yaml", "broken")
 typer.main.get_command = cache(typer.main.get_command)  # building every command takes longer than most cases
-_ELSEWHERE = ("data", "experiment", "prepare", "toy", "train")  # the network, processes, or long work
+_ELSEWHERE = ("data", "experiment", "prepare", "serve", "toy", "train")  # the network, processes, or long work
 _VALUES = (
     *("0", "-1", "1", "2", "7", "0.5", "1.0", "nan", "inf", "-inf", "1e18", "1e308", "1e-320", "1" + "0" * 30),
     *(

@@ -169,6 +169,7 @@ def test_the_very_same_name_must_be_allowed(tmp_path: Path, monkeypatch: pytest.
         ("embedding_size", 10**12, "embedding_size"),
         ("hidden_size", 10**30, "hidden_size"),
         ("encoder_layers", 10**9, "encoder_layers"),
+        ("encoder_layers", 1024, "weights of 1024 layers"),
         ("encoder_layers", 1024, "missing"),
         ("encoder_layers", 2, "missing"),
     ],
@@ -242,3 +243,14 @@ def test_no_json_is_a_traceback(content: str, tmp_path: Path) -> None:
     (model / "manifest.json").write_text(content)
     with pytest.raises(ModelError, match=r"manifest.json"):
         load_model(model)
+
+
+def test_a_transformer_of_many_layers_is_refused_before_any_is_made(tmp_path: Path) -> None:
+    def change(content: dict[str, Any]) -> None:
+        content["model"]["transformer"] = {"layers": 1024, "heads": 2, "feed_forward": 65_536}
+
+    model = edited(naming(copied(tmp_path), encoder="transformer", decoder="tree-transformer"), change)
+    begin = time.process_time()
+    with pytest.raises(ModelError, match=r"expected weights of 1024 layers, found \d+ tensors"):
+        load_model(model)
+    assert time.process_time() - begin < 1
