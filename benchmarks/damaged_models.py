@@ -8,6 +8,10 @@ the vocabulary, `torch.load` reads the weights, and `load_state_dict` sets them;
 tensors and plain values is unpickled. Both hold the same small network, and both are damaged in the same ways. Damage
 is noticed if loading raises an error of any kind, harmless if every weight and every piece is the same afterwards, and
 silent otherwise.
+
+Where Joey NMT can be imported (`pip install --no-deps joeynmt subword-nmt`), its own network is damaged too: made by
+its `build_model` with the same pieces, saved with the keys of its `_save_checkpoint`, loaded by its `build_vocab` and
+`load_checkpoint`.
 """
 
 from __future__ import annotations
@@ -24,8 +28,10 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import torch
 
@@ -93,6 +99,50 @@ class Peer:
         if len(lines) != self.network.num_actions:
             raise ValueError("size mismatch")
         return {name: tensor.clone() for name, tensor in self.network.state_dict().items()}, tuple(lines)
+
+
+class JoeyPeer:
+    """A model directory of Joey NMT, written and loaded by its own functions."""
+
+    SYMBOLS: ClassVar[dict[str, Any]] = {
+        **{"unk_token": "<unk>", "pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>", "sep_token": None},
+        **{"unk_id": 0, "pad_id": 1, "bos_id": 2, "eos_id": 3, "sep_id": None, "lang_tags": []},
+    }
+
+    def __init__(self, folder: Path, pieces: tuple[str, ...]) -> None:
+        from joeynmt.vocabulary import Vocabulary
+
+        folder.mkdir()
+        vocabulary = Vocabulary([piece.replace("\n", " ") for piece in pieces], SimpleNamespace(**self.SYMBOLS))
+        for name in ("src_vocab.txt", "trg_vocab.txt"):
+            vocabulary.to_file(folder / name)
+        self.network = self._network(vocabulary, vocabulary)
+        optimiser = torch.optim.Adam(self.network.parameters())
+        state = {"model_state": self.network.state_dict(), "optimizer_state": optimiser.state_dict()}
+        others = ("scaler_state", "scheduler_state", "train_iter_state", "stats_state")
+        torch.save({**state, **dict.fromkeys(others)}, folder / "best.ckpt")
+
+    @staticmethod
+    def _network(source: Any, target: Any) -> Any:
+        from joeynmt.model import build_model
+
+        side = {"type": "recurrent", "rnn_type": "lstm", "embeddings": {"embedding_dim": 32}, "hidden_size": 32}
+        decoder = {**side, "attention": "bahdanau", "init_hidden": "bridge"}
+        return build_model({"encoder": {**side, "bidirectional": True}, "decoder": decoder}, source, target)
+
+    def load(self, folder: Path) -> Loaded:
+        """The weights in a new network, and the target's vocabulary."""
+        from joeynmt.helpers import load_checkpoint
+        from joeynmt.vocabulary import build_vocab
+
+        side = {"level": "bpe", "min_freq": 1, "max_size": None}
+        symbols = SimpleNamespace(**self.SYMBOLS)
+        _, target = build_vocab({"src": {**side}, "trg": {**side}, "special_symbols": symbols}, None, model_dir=folder)
+        if len(target) != self.network.trg_embed.vocab_size:  # a network of the vocabulary's size would not fit
+            raise ValueError("size mismatch")
+        self.network.load_state_dict(load_checkpoint(folder / "best.ckpt", map_location="cpu")["model_state"])
+        weights = {name: tensor.clone() for name, tensor in self.network.state_dict().items()}
+        return weights, tuple(target._itos)
 
 
 def flipped(content: bytes, generator: random.Random, places: int) -> Iterator[bytes]:
@@ -207,14 +257,18 @@ def main() -> None:
         codec, network, _ = load_model(model)
         peer = Peer(folder / "peer", network, tuple(map(str, codec.table.actions)))
         files = {
-            "weights": (model / "model.safetensors", folder / "peer" / "best.ckpt"),
-            "vocabulary": (model / "codec" / "grammar.txt", folder / "peer" / "trg_vocab.txt"),
+            "weights": ("model.safetensors", "best.ckpt"),
+            "vocabulary": ("codec/grammar.txt", "trg_vocab.txt"),
         }
         loads: dict[str, Callable[[Path], Loaded]] = {
             "trdec": load_directory,
             "pickled": peer.load,
             "pickled, weights_only": partial(peer.load, weights_only=True),
         }
+        folders = {"trdec": model, "pickled": folder / "peer", "pickled, weights_only": folder / "peer"}
+        if find_spec("joeynmt") is not None:
+            folders["Joey NMT"] = folder / "joey"
+            loads["Joey NMT"] = JoeyPeer(folder / "joey", tuple(map(str, codec.table.actions))).load
         for what, damage in (
             ("weights", flipped),
             ("weights", cut),
@@ -224,7 +278,8 @@ def main() -> None:
         ):
             row: dict[str, Any] = {"file": what, "damage": damage.__name__}
             for system, load in loads.items():
-                owner, path = (model, files[what][0]) if system == "trdec" else (folder / "peer", files[what][1])
+                owner = folders[system]
+                path = owner / files[what][system != "trdec"]
                 contents = damage(path.read_bytes(), random.Random(1), options.places)
                 row[system] = outcomes(load, owner, path, contents)
             print(json.dumps(row), flush=True)
@@ -232,7 +287,7 @@ def main() -> None:
         for number, (system, load) in enumerate(loads.items()):
             mark = folder / f"ran-{number}"
             hostile = hostile_directory if system == "trdec" else hostile_checkpoint
-            made = hostile(model if system == "trdec" else folder / "peer", folder / f"hostile-{number}", mark)
+            made = hostile(folders[system], folder / f"hostile-{number}", mark)
             row[system] = "runs" if runs_code(load, made, mark) else "refused"
         print(json.dumps(row), flush=True)
         print(json.dumps({"checking_60_MB_seconds": round(checking_seconds(folder / "large", 60), 3)}))

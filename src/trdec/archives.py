@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import logging
+import lzma
 import struct
 import tarfile
 import zipfile
 import zlib
-from lzma import LZMAError
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any, cast
 
 from trdec.errors import DownloadError, UsageError, excerpt
 from trdec.files import replacing_file, write_errors
@@ -60,35 +62,87 @@ def pack(folder: Path, archive: Path) -> None:
 class _Room:
     """What an archive may still write."""
 
-    def __init__(self, archive: Path, most: int | None) -> None:
+    def __init__(self, archive: Path, most: int) -> None:
         self._archive = archive
         self._most = most
         self._written = 0
 
+    def take(self, size: int) -> None:
+        """Count bytes that come from the archive; DownloadError if there are more than there may be."""
+        self._written += size
+        if self._written > self._most:
+            raise DownloadError(
+                f"{self._archive.name}: expected at most {self._most:,} bytes in the archive, found more. "
+                "Do not use this archive."
+            )
+
     def write(self, content: IO[bytes] | gzip.GzipFile, path: Path) -> None:
-        """Write a file of the archive; DownloadError if there is more than may be written."""
+        """Write a file of the archive, if there is room for it."""
+        self.take(_LEAST_FILE)
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as stream:
             while block := content.read(_BLOCK):
-                self._written += len(block)
-                if self._most is not None and self._written > self._most:
-                    raise DownloadError(
-                        f"{self._archive.name}: expected at most {self._most:,} bytes in the archive, found more. "
-                        "Do not use this archive."
-                    )
+                self.take(len(block))
                 stream.write(block)
 
 
-def unpack(archive: Path, folder: Path, most: int | None = None) -> None:
+_LEAST_FILE = 1 << 12
+"""The bytes of disk that even an empty file takes."""
+
+
+class _TarContent(io.RawIOBase):
+    """The content of a tar file, unpacked; what it holds besides files, such as names of members, must be short.
+
+    tarfile reads a name at once, whatever length the archive says it has; files are read in blocks.
+    """
+
+    def __init__(self, content: IO[bytes], room: _Room) -> None:
+        self._content = content
+        self._room = room
+        self._furthest = 0
+
+    def read(self, size: int = -1) -> bytes:
+        if not 0 <= size <= _LONGEST_HEADER:
+            raise tarfile.ReadError(f"a name or a note of {size:,} bytes in it is longer than any")
+        self._reach(self._content.tell() + size)
+        return self._content.read(size)
+
+    def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
+        if whence == io.SEEK_SET:  # the only one that tarfile uses
+            self._reach(place)
+        return self._content.seek(place, whence)
+
+    def _reach(self, place: int) -> None:
+        """Count what has to be unpacked to get to a place; tarfile goes back now and then."""
+        self._room.take(max(0, place - self._furthest))
+        self._furthest = max(self._furthest, place)
+
+    def tell(self) -> int:
+        return self._content.tell()
+
+    def seekable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return True
+
+
+_LONGEST_HEADER = 1 << 20
+
+
+def unpack(archive: Path, folder: Path, times: int = 500) -> None:
     """Unpack a tar file (compressed or not), a zip file, or a single gzipped file into the folder.
 
-    If the largest size of everything together is given, an archive that has more is refused.
+    An archive that would become more than 64 MiB, and more than so many times its size, is refused.
     """
-    room = _Room(archive, most)
+    most = max(LEAST_ROOM, times * archive.stat().st_size)
     try:
-        if tarfile.is_tarfile(archive):
-            _unpack_tar(archive, folder, room)
-        elif zipfile.is_zipfile(archive):
+        if _is_tar(archive):
+            # Once for the tar file, headers and all, and once for the files in it.
+            _unpack_tar(archive, folder, _Room(archive, 2 * most), _Room(archive, most))
+            return
+        room = _Room(archive, most)
+        if zipfile.is_zipfile(archive):
             _unpack_zip(archive, folder, room)
         elif _beginning(archive).startswith(_GZIP):
             with gzip.open(archive) as packed:
@@ -117,7 +171,7 @@ _DAMAGE = (
     EOFError,
     zlib.error,
     gzip.BadGzipFile,
-    LZMAError,
+    lzma.LZMAError,
     struct.error,
     OverflowError,
     ValueError,  # a name that is not in its encoding
@@ -131,19 +185,54 @@ def _damaged(archive: Path, error: Exception) -> DownloadError:
     )
 
 
-def _unpack_tar(archive: Path, folder: Path, room: _Room) -> None:
+LEAST_ROOM = 1 << 26
+"""The bytes that an archive may unpack to, however small it is."""
+
+_OPENERS: dict[bytes, Callable[..., Any]] = {_GZIP: gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open, b"": open}
+"""How a file is opened, by how it begins."""
+
+
+def _unpacked(archive: Path) -> IO[bytes]:
+    beginning = _beginning(archive)
+    opener = next(opener for magic, opener in _OPENERS.items() if beginning.startswith(magic))
+    return cast(IO[bytes], opener(archive, "rb"))
+
+
+def _is_tar(archive: Path) -> bool:
+    """Whether the file begins as a tar file does, when it is unpacked; nothing more of it is read."""
+    try:
+        with _unpacked(archive) as content:
+            start = content.read(tarfile.BLOCKSIZE)
+        if not start.strip(b"\0"):  # the end of a tar file without members
+            return len(start) == tarfile.BLOCKSIZE
+        tarfile.TarInfo.frombuf(start, tarfile.ENCODING, "surrogateescape")
+    except (*_DAMAGE, OSError):
+        return False
+    return True
+
+
+def _unpack_tar(archive: Path, folder: Path, read: _Room, written: _Room) -> None:
     # Not extractall: its safe filter is missing from the first releases of Python 3.11.
-    with tarfile.open(archive) as tar:
-        for member in tar:
+    skipped = 0
+    with (
+        _unpacked(archive) as content,
+        tarfile.open(fileobj=cast(IO[bytes], _TarContent(content, read)), mode="r:") as tar,
+    ):
+        while (member := tar.next()) is not None:
+            tar.members = []  # it keeps all of them
             path = _inside(archive, folder, member.name)
-            content = tar.extractfile(member) if member.isreg() else None
-            if content is not None:
-                room.write(content, path)
+            file = tar.extractfile(member) if member.isreg() else None
+            if file is not None:
+                written.write(file, path)
             elif not member.isdir():  # a link or a device may point anywhere, and no text needs one
-                _LOG.warning("%s: %s is neither a file nor a folder, and was skipped.", archive.name, member.name)
+                skipped += 1
+                if skipped == 1:
+                    _LOG.warning("%s: %s is neither a file nor a folder, and was skipped.", archive.name, member.name)
         # tarfile accepts a file that is cut between two members; only reading to the end detects the cut.
         while tar.fileobj is not None and tar.fileobj.read(_BLOCK):
             pass
+    if skipped > 1:
+        _LOG.warning("%s: %d more such were skipped.", archive.name, skipped - 1)
 
 
 def _unpack_zip(archive: Path, folder: Path, room: _Room) -> None:

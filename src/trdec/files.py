@@ -21,7 +21,7 @@ import secrets
 import shutil
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
@@ -90,7 +90,7 @@ def text_file(path: Path | str) -> tuple[Path, str | None]:
 
 def _column(line: Line, number: str) -> str:
     cells = line.text.split("\t")
-    if not (number.isascii() and number.isdigit()) or int(number) == 0:
+    if not (number.isascii() and number.isdigit() and len(number) < 10) or int(number) == 0:
         raise TextFormatError(f"{line.place}: expected the number of a column, such as :1, found :{number}.")
     if int(number) > len(cells):
         raise TextFormatError(f"{line.place}: expected {number} columns separated by tabs, found {len(cells)}.")
@@ -105,7 +105,8 @@ def _field(line: Line, name: str) -> str:
         raise TextFormatError(f"{line.place}: expected a JSON object, found {excerpt(line.text)}: {error}.") from error
     for part in (name,) if isinstance(found, dict) and name in found else name.split("."):
         if not isinstance(found, dict) or part not in found:
-            fields = ", ".join(map(repr, found)) if isinstance(found, dict) else "no object"
+            some = [repr(name[:50]) for name in list(found)[:20]] if isinstance(found, dict) else ["no object"]
+            fields = ", ".join(some)
             raise TextFormatError(f"{line.place}: expected the field {part!r}, found {fields or 'no field'}.")
         found = found[part]
     if not isinstance(found, str):
@@ -115,9 +116,18 @@ def _field(line: Line, name: str) -> str:
     return re.sub(r"[\r\n]+", " ", found)
 
 
-def _decoded(stream: Iterable[bytes], name: str) -> Iterator[Line]:
-    for number, raw in enumerate(stream, start=1):
+LONGEST_LINE = 1 << 24
+"""Bytes of a line: more than a book, and what a file that has no lines cannot cost more than."""
+
+
+def _decoded(stream: BinaryIO, name: str) -> Iterator[Line]:
+    for number, raw in enumerate(iter(lambda: stream.readline(LONGEST_LINE + 1), b""), start=1):
         place = Place(name, number)
+        if len(raw) > LONGEST_LINE:
+            raise TextFormatError(
+                f"{place}: expected at most {LONGEST_LINE:,} bytes in a line, found more. A text has one sentence "
+                "on each line."
+            )
         if number == 1:
             _check_format(raw, name)
             raw = raw.removeprefix(b"\xef\xbb\xbf")
@@ -165,7 +175,7 @@ def _reading(file: Path) -> Iterator[BinaryIO]:
                     yield stream
             elif start.startswith(_GZIP):
                 with gzip.open(packed) as unpacked:
-                    yield cast(BinaryIO, unpacked)
+                    yield _bounded(iter(lambda: unpacked.read(_BLOCK), b""), file)
             else:
                 yield packed
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -184,7 +194,7 @@ def _unpacked_zstandard(packed: BinaryIO, file: Path) -> Iterator[BinaryIO]:
             "pip install 'trdec[zstd]', or unpack the file with: zstd -d"
         ) from error
     try:
-        yield cast(BinaryIO, io.BufferedReader(_Pieces(_zstandard_pieces(packed))))
+        yield _bounded(_zstandard_pieces(packed), file)
     except (zstandard.ZstdError, EOFError) as error:
         raise FileError(
             f"{file}: the Zstandard file is damaged or incomplete: {error}. Copy or make it again."
@@ -207,6 +217,29 @@ def _zstandard_pieces(packed: BinaryIO) -> Iterator[bytes]:
                 raise EOFError("it ends too early")
             yield frame.decompress(block)
             block = frame.unused_data or packed.read(_ZSTANDARD_BLOCK)
+
+
+LEAST_UNPACKED = 1 << 26
+MOST_PACKED = 500
+"""A file may unpack to 64 MiB, or to this many times its size; real text becomes three to twenty times as long."""
+
+
+def _bounded(pieces: Iterator[bytes], file: Path) -> BinaryIO:
+    """The unpacked pieces as a stream; FileError if they become more than any text does."""
+    most = max(LEAST_UNPACKED, MOST_PACKED * file.stat().st_size)
+
+    def counted() -> Iterator[bytes]:
+        size = 0
+        for piece in pieces:
+            size += len(piece)
+            if size > most:
+                raise FileError(
+                    f"{file}: expected text, found a file that unpacks to more than {MOST_PACKED} times its size. If "
+                    "you trust it, unpack it first."
+                )
+            yield piece
+
+    return cast(BinaryIO, io.BufferedReader(_Pieces(counted()), _BLOCK))
 
 
 class _Pieces(io.RawIOBase):

@@ -8,10 +8,12 @@ import re
 import sys
 import tempfile
 import time
+from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from fuzz.harness import Cases, Failure, Limits, Outcome, Target, problem
+from fuzz.harness import Cases, Failure, Limits, Outcome, Target, fuzz, problem, use_memory_for_files
 from fuzz.mutation import LONGEST
 
 
@@ -34,7 +36,7 @@ def fuzz_by_coverage(target: Target, seed: int, seconds: float, cases: int | Non
             f"-max_total_time={max(1, int(seconds))}",
             f"-seed={seed}",
             f"-max_len={LONGEST}",
-            f"-timeout={limits.seconds * limits.PATIENCE:.0f}",
+            f"-timeout={limits.seconds * 6:.0f}",
             f"-rss_limit_mb={(limits.memory >> 20) + 1000}",
             "-print_final_stats=1",
             *([] if cases is None else [f"-runs={cases}"]),
@@ -50,9 +52,10 @@ def fuzz_by_coverage(target: Target, seed: int, seconds: float, cases: int | Non
         if found := re.search(r"stat::slowest_unit_time_sec:\s*(\d+)", log):
             outcome.slowest = float(found[1])
         for path in folder.glob("failure-*"):
-            reason = problem(target, path.read_bytes())[0] if "crash" in path.name else None
-            outcome.failures.append(Failure(0, path.read_bytes(), reason or f"{path.name}\n{log[-3000:]}"))
-        if process.exitcode and not outcome.failures:
+            # libFuzzer's limits are of the clock and of the whole process, so the case is measured once more, alone.
+            alone = fuzz(replace(target, seeds=partial(list, [path.read_bytes()])), seed, 600, cases=1)
+            outcome.failures += alone.failures
+        if process.exitcode and not list(folder.glob("failure-*")):
             outcome.failures.append(Failure(0, b"", f"exit code {process.exitcode}\n{log[-3000:]}"))
     outcome.seconds = time.monotonic() - begin
     return outcome
@@ -64,6 +67,7 @@ def _work(name: str, arguments: list[str], log: Path) -> None:
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT)
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)
+    use_memory_for_files()
     with atheris.instrument_imports(include=["trdec"]):
         target = import_module("fuzz.targets").all_targets()[name]
 

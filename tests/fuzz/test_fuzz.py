@@ -51,6 +51,11 @@ def _hang(data: bytes) -> None:
         time.sleep(1)
 
 
+def _compute_without_end(data: bytes) -> None:
+    while data == b"bad":
+        pass
+
+
 def _take_long(data: bytes) -> None:
     if data == b"bad":
         end = time.process_time() + 0.6
@@ -77,7 +82,8 @@ def _die(data: bytes) -> None:
     ("run", "reason"),
     [
         (_raise, "ValueError: not ours"),
-        (_hang, "did not end in 3 seconds"),
+        (_hang, "did not end: it computed for 0.0 seconds and waited for 1."),
+        (_compute_without_end, "did not end: it computed for 1."),
         (_take_long, "seconds, more than 0.5"),
         (_grow, "MB, more than 20"),
         (_grow_without_end, "MemoryError"),

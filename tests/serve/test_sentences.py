@@ -45,6 +45,12 @@ def test_sentences_are_found(language: str, text: str, sentences: tuple[str, ...
     assert split_text(text, language, "en", 1000).sentences == sentences
 
 
+def test_a_line_that_cannot_be_split_is_one_sentence(capfd: pytest.CaptureFixture[str]) -> None:
+    text = "A\u00a0.\0Katze z.B.界！"
+    assert split_text(f"Gut. Ja!\n{text}", "de", "en", 100).sentences == ("Gut.", "Ja!", text)
+    assert "Katze" not in capfd.readouterr().err, "the text of a request is in the log"
+
+
 def test_spaces_between_sentences_are_the_target_languages() -> None:
     assert split_text("你好。世界！", "zh", "en", 100).join(["Hello.", "World!"]) == "Hello. World!"
     assert split_text("Hello there. World!", "en", "zh-Hans", 100).join(["你好。", "世界！"]) == "你好。世界！"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import json
 import lzma
 import os
 import re
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -78,6 +81,7 @@ def test_written_files_have_ordinary_permissions(tmp_path: Path) -> None:
 def test_what_a_killed_process_leaves_is_hidden_and_can_be_removed(tmp_path: Path) -> None:
     script = """
 import os, signal, sys
+from collections.abc import Callable
 from pathlib import Path
 from trdec.files import replacing_file, replacing_folder
 folder = Path(sys.argv[1])
@@ -101,6 +105,7 @@ with replacing_file(folder / "file") as file, replacing_folder(folder / "folder"
 def test_a_lock_is_held_by_one_process_and_released_when_it_is_killed(tmp_path: Path) -> None:
     script = """
 import sys, time
+from collections.abc import Callable
 from pathlib import Path
 from trdec.files import locked
 with locked(Path(sys.argv[1])):
@@ -220,6 +225,47 @@ def test_a_file_whose_name_has_a_colon_is_that_file(tmp_path: Path) -> None:
 def test_frames_of_a_zstandard_file_are_one_text(tmp_path: Path) -> None:
     (tmp_path / "a.zst").write_bytes(ZSTANDARD.compress(b"a\nb") + ZSTANDARD.compress(b"c\n" * 100_000))
     assert [line.text for line in read_lines(tmp_path / "a.zst")] == ["a", "bc", *["c"] * 99_999]
+
+
+def _read_all(path: Path) -> None:
+    for _ in read_lines(path):
+        pass
+
+
+@pytest.mark.parametrize("pack", [partial(gzip.compress, compresslevel=9), ZSTANDARD.compress])
+@pytest.mark.parametrize("unit", [b"a", b"(" * 1000 + b"\n"])
+def test_a_bomb_is_not_unpacked(pack: Callable[[bytes], bytes], unit: bytes, tmp_path: Path) -> None:
+    (tmp_path / "bomb").write_bytes(pack(unit * ((80 << 20) // len(unit))))
+    assert (tmp_path / "bomb").stat().st_size < 300_000
+    for read in (count_lines, text_checksum, _read_all):
+        with pytest.raises((FileError, TextFormatError), match=r"bomb.*: expected (text|at most 16,777,216 bytes)"):
+            read(tmp_path / "bomb")
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, ZSTANDARD.compress])
+def test_a_short_text_may_repeat_itself_as_often_as_it_likes(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(pack(b"a cat\n" * 1_000_000))
+    assert count_lines(tmp_path / "a") == 1_000_000
+
+
+def test_what_never_ends_is_no_line() -> None:
+    with pytest.raises(TextFormatError, match="line 1: expected at most 16,777,216 bytes in a line, found more"):
+        list(read_lines(Path("/dev/zero")))
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "message"),
+    [
+        (f"a.tsv:{'9' * 200}", "a\tb\n", "expected the number of a column"),
+        ("a.jsonl:de", json.dumps({str(number): "" for number in range(10_000)}), "found '0', '1',"),
+        ("a.jsonl:de", json.dumps({"x" * 10_000: ""}), "found 'x"),
+    ],
+)
+def test_messages_about_great_things_are_short(path: str, content: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / path.split(":")[0]).write_text(content)
+    with pytest.raises(TextFormatError, match=re.escape(message)) as caught:
+        list(read_lines(tmp_path / path))
+    assert len(str(caught.value)) < 1000
 
 
 def test_without_its_package_a_zstandard_file_says_what_to_install(

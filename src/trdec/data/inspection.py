@@ -15,7 +15,7 @@ from trdec.data.codec import Codec
 from trdec.data.corpus import Corpus, RawPair, Reader
 from trdec.data.report import LeftOut, SplitReport
 from trdec.detection import SCRIPT_OF_LANGUAGE, looks_raw, looks_swapped, main_script, script_shares
-from trdec.errors import TextFormatError
+from trdec.errors import TextFormatError, excerpt
 from trdec.files import count_lines, read_beginning, read_lines, split_words, text_file
 from trdec.text import UNKNOWN, Side
 from trdec.tokenisers import normalise, primary
@@ -50,11 +50,11 @@ def check_is_text(path: Path) -> None:
             f"{path}: expected one sentence per line, found a table with {columns.pop()} columns separated by tabs. "
             f"Name a column by its number: {name}:1{'' if name == path else ', once it is called so'}"
         )
-    if fields := _fields(rows[0]):
+    if fields := _fields(rows[0]) if rows else []:  # no row, if the first is longer than the beginning
         name = path if ".jsonl" in file.suffixes else file.with_suffix(".jsonl")
         raise TextFormatError(
-            f"{path}: expected one sentence per line, found JSON with the fields {', '.join(fields)}. "
-            f"Name a field: {name}:{fields[0]}{'' if name == path else ', once it is called so'}"
+            f"{path}: expected one sentence per line, found JSON with the fields {excerpt(', '.join(fields))}. "
+            f"Name a field: {name}:{fields[0][:50]}{'' if name == path else ', once it is called so'}"
         )
 
 

@@ -45,6 +45,23 @@ def write_manifest(directory: Path) -> None:
     _write(directory, {name: [_state(path)] for name, path in _files(directory).items()})
 
 
+def check_kinds(directory: Path) -> None:
+    """Raise ModelError unless all that is read is a file, or a link to one, and of a size that such a file may have.
+
+    Reading a pipe would wait for ever, reading a device would never end.
+    """
+    inner = sorted((directory / CODEC).iterdir()) if (directory / CODEC).is_dir() else [directory / CODEC / ""]
+    for path in (directory / MANIFEST, directory / CONFIGURATION_FILE, directory / WEIGHTS, *inner):
+        if path.exists() and not path.is_file():
+            raise ModelError(f"{path}: expected a file, found something else. {_RESTORE}")
+        if path.name != WEIGHTS and path.exists() and (size := path.stat().st_size) > MOST_BYTES:
+            raise ModelError(f"{path}: expected at most {MOST_BYTES:,} bytes, found {size:,}. {_RESTORE}")
+
+
+MOST_BYTES = 1 << 26
+"""The most bytes of a file other than the weights; the greatest known subword models have a tenth of that."""
+
+
 def check_manifest(directory: Path) -> None:
     """Raise ModelError if a file of the model is not the one that its manifest lists."""
     if not (directory / MANIFEST).exists():

@@ -60,20 +60,28 @@ def split_text(text: str, source: str, target: str, longest: int) -> SplitText:
 
     A sentence of more than `longest` characters is cut at a comma or a space, or there, if it has neither.
     """
-    import sentencex
-
     parts: list[SplitText] = []
     for number, line in enumerate(_LINE_ENDS.split(text)):
         if number % 2:
             parts.append(SplitText((), (line,)))
             continue
-        found = [
-            whole_text(piece)
-            for sentence in sentencex.segment(primary(source), line)
-            for piece in cut(sentence, longest)
-        ]
+        found = [whole_text(piece) for sentence in _segmented(line, source) for piece in cut(sentence, longest)]
         parts.append(_spaced(joined(found), target))
     return joined(parts)
+
+
+def _segmented(line: str, language: str) -> list[str]:
+    """The sentences of a line; the line itself if sentencex cannot split it."""
+    import sentencex
+
+    try:
+        return list(sentencex.segment(primary(language), line))
+    except BaseException as error:
+        # Some characters of several bytes beside a full stop are too much for it ("A\u00a0."). Its panic has no class
+        # that could be named here, and would end more than this request, as it is no Exception.
+        if type(error).__name__ != "PanicException":
+            raise
+        return [line]
 
 
 def _spaced(line: SplitText, target: str) -> SplitText:

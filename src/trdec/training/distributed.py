@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import socket
 import threading
 import time
@@ -232,6 +233,35 @@ class Group:
         return f"died or has not answered for {self._limit:g} seconds (training.rank_timeout)."
 
 
+def fresh_part(store: Store, number: int, count: int, limit: float) -> str:
+    """A name that the ranks of this attempt agree on, and that nobody has used in the store before.
+
+    torchrun keeps the store when it restarts ranks, so the addresses and messages of those that were killed are still
+    in it. Each rank therefore leaves a new word; the first rank answers every word it finds, with a word of its own,
+    and only a rank that lives can say that it got the answer.
+    """
+    own = secrets.token_hex(8)
+    end = time.monotonic() + limit
+    store.set(f"arrived/{number}", own)
+    missing = set(range(1, count)) if number == 0 else {0}
+    answer = own
+    while missing:
+        if time.monotonic() > end:
+            raise RuntimeError(f"rank {min(missing)} did not arrive")
+        if number == 0:
+            for rank in sorted(missing):
+                if store.check([f"arrived/{rank}"]):
+                    store.set(f"answer/{store.get(f'arrived/{rank}').decode()}", own)
+                if store.check([f"joined/{own}/{rank}"]):
+                    missing.remove(rank)
+        elif store.check([f"answer/{own}"]):
+            answer = store.get(f"answer/{own}").decode()
+            store.set(f"joined/{answer}/{number}", "")
+            missing.clear()
+        time.sleep(BETWEEN_LOOKS)
+    return answer
+
+
 @contextlib.contextmanager
 def join_ranks(limit: float) -> Iterator[Ranks]:
     """The ranks of this training as the environment describes them: alone, if it names no others.
@@ -245,7 +275,8 @@ def join_ranks(limit: float) -> Iterator[Ranks]:
 
     patience = timedelta(seconds=limit)
     try:
-        store, number, count = next(iter(rendezvous("env://", timeout=patience)))
+        whole, number, count = next(iter(rendezvous("env://", timeout=patience)))
+        store = distributed.PrefixStore(fresh_part(whole, number, count, limit), whole)
         backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
         distributed.init_process_group(backend, store=store, rank=number, world_size=count, timeout=patience)
     except (RuntimeError, ValueError) as error:

@@ -12,7 +12,7 @@ import yaml
 from trdec import __version__
 from trdec.archives import is_archive_name, pack
 from trdec.configuration import CONFIGURATION_FILE, Configuration, load_saved_configuration
-from trdec.data.manifest import CODEC, WEIGHTS, check_manifest, write_manifest
+from trdec.data.manifest import CODEC, WEIGHTS, check_kinds, check_manifest, write_manifest
 from trdec.errors import ModelError, UsageError
 from trdec.files import replacing_folder, write_errors
 from trdec.systems import system_name
@@ -30,6 +30,7 @@ def export_model(model: Path, output: Path, scores: Mapping[str, float], licence
     for needed in (CONFIGURATION_FILE, CODEC, WEIGHTS):
         if not (model / needed).exists():
             raise ModelError(f"{model}: there is no {needed}, so this is not a trained model's directory.")
+    _check_links(model)
     check_manifest(model)
     configuration = load_saved_configuration(model)
     name = output.name.split(".")[0]
@@ -42,6 +43,17 @@ def export_model(model: Path, output: Path, scores: Mapping[str, float], licence
         with tempfile.TemporaryDirectory(prefix="trdec-export-") as temporary:
             _write(model, Path(temporary), model_card(configuration, name, scores, licence))
             pack(Path(temporary), output)
+
+
+def _check_links(model: Path) -> None:
+    """Refuse a link that leads out of the model: what is there may be private, and would be published."""
+    check_kinds(model)
+    for path in (model / CONFIGURATION_FILE, model / WEIGHTS, model / CODEC, *(model / CODEC).iterdir()):
+        if not path.resolve().is_relative_to(model.resolve()):
+            raise ModelError(
+                f"{path}: expected a file of the model, found a link to {path.resolve()}. Copy the model with what its "
+                "links lead to (cp -rL), and export the copy, if all of that may be published."
+            )
 
 
 def _write(model: Path, folder: Path, card: str) -> None:

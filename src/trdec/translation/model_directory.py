@@ -17,7 +17,7 @@ from trdec.archives import ARCHIVE_ENDINGS, is_archive_name, unpack
 from trdec.configuration import CONFIGURATION_FILE, Configuration, load_saved_configuration
 from trdec.data.batch import Inventory
 from trdec.data.codec import Codec
-from trdec.data.manifest import CODEC, WEIGHTS, check_manifest
+from trdec.data.manifest import CODEC, WEIGHTS, check_kinds, check_manifest
 from trdec.errors import (
     CheckpointError,
     ConfigError,
@@ -27,6 +27,7 @@ from trdec.errors import (
     StoredDataError,
     UntrustedCodeError,
 )
+from trdec.files import write_errors
 from trdec.model.readout import with_two_projections
 from trdec.model.translation_model import DECODERS, ENCODERS, TranslationModel, weight_shapes
 from trdec.model.weights import check_shapes, read_shapes, read_tensors, set_weights
@@ -52,6 +53,7 @@ def load_model(
     for needed in (CONFIGURATION_FILE, CODEC, WEIGHTS):
         if not (path / needed).exists():
             raise ModelError(f"{path}: there is no {needed}, so this is not a trained model's directory. {_MAKE}")
+    check_kinds(path)
     check_manifest(path)
     weights = path / WEIGHTS
     try:
@@ -78,7 +80,8 @@ def unpacked_model(archive: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="trdec-model-") as name:
         folder = Path(name)
         try:
-            unpack(archive, folder, max(LEAST_ROOM, MOST_PACKED * archive.stat().st_size))
+            with write_errors(archive):
+                unpack(archive, folder, MOST_PACKED)
             inner = list(folder.iterdir())
             yield inner[0] if len(inner) == 1 and inner[0].is_dir() else folder
         except DownloadError as error:
@@ -87,9 +90,8 @@ def unpacked_model(archive: Path) -> Iterator[Path]:
             raise type(error)(str(error).replace(name, str(archive))) from error
 
 
-LEAST_ROOM = 1 << 26
 MOST_PACKED = 20
-"""An archive may unpack to 64 MiB, or to this many times its size: weights hardly get smaller by compression."""
+"""An archive may unpack to this many times its size: weights hardly get smaller by compression."""
 
 
 def _check_code(configuration: Configuration, path: Path, allow: Collection[str]) -> None:
@@ -109,6 +111,11 @@ def _check_sizes(configuration: Configuration, inventory: Inventory, weights: Pa
     if system.encoder not in ENCODERS or system.decoder not in DECODERS:
         return  # only its own code knows its sizes, and its user trusts that
     found = read_shapes(weights)
+    layers = network.transformer.layers if "transformer" in f"{system.encoder} {system.decoder}" else 1
+    if system.encoder == "lstm":
+        layers = max(layers, network.encoder_layers)
+    if layers > len(found):  # even describing so many takes seconds
+        raise CheckpointError(f"{weights}: expected weights of {layers} layers, found {len(found)} tensors.")
     converted = with_two_projections({name: torch.empty(shape, device="meta") for name, shape in found.items()})
     check_shapes(
         weight_shapes(network, inventory, system.encoder, system.decoder),

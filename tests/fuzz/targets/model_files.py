@@ -9,17 +9,22 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
+import torch
+from safetensors.torch import save
+
 from fuzz.harness import Target
 from fuzz.inputs import toy_sentences
 from trdec.configuration import Configuration, load_configuration
 from trdec.configuration.document import Document, apply_overrides
 from trdec.configuration.values import read_yaml, write_yaml
-from trdec.data.codec import Codec
+from trdec.data.codec import SOURCE_MODEL, Codec
 from trdec.data.manifest import MANIFEST, check_manifest, write_manifest
 from trdec.experiment.configuration import load_experiment
+from trdec.model.weights import read_shapes, read_tensors
 from trdec.systems import SYSTEMS
 from trdec.text import Side, Subwords
 from trdec.tokenisers import Tokeniser
+from trdec.translation.model_directory import load_model
 
 RECIPE = b"""\
 system: trdec-con
@@ -204,6 +209,86 @@ def _manifests() -> list[bytes]:
     return [(_model() / MANIFEST).read_bytes()]
 
 
+@cache
+def _network() -> dict[str, Path]:
+    """Small models by the name of their encoder, without a manifest: what they say is taken as it is."""
+    from support.model_directory import make_model
+
+    found = {"lstm": make_model(_folder() / "network", "trdec-con")}
+    (found["lstm"] / MANIFEST).unlink()
+    return found
+
+
+def run_settings(data: bytes) -> None:
+    """Load a model with these settings; no memory may be asked for that its weights do not need."""
+    directory = _network()["lstm"]
+    path = directory / "config.yaml"
+    before = _settings()[0]
+    try:
+        path.write_bytes(data)
+        load_model(directory)
+    finally:
+        path.write_bytes(before)
+
+
+@cache
+def _settings() -> list[bytes]:
+    return [(_network()["lstm"] / "config.yaml").read_bytes()]
+
+
+def odd_settings(random: Random) -> bytes:
+    """The settings of a model with other sizes and another network."""
+    content = read_yaml(_settings()[0].decode())[1]
+    odd = (0, -1, 1, 3, 7, 64, 1024, 65_536, 10**6, 10**12, 10**30, 0.5, float("inf"), "x", None, [], True)
+    parts = [content["model"], content["model"]["transformer"], content["data"], content["training"]]
+    for _ in range(random.randrange(1, 4)):
+        part = random.choice(parts)
+        part[random.choice(list(part))] = random.choice(odd)
+    if random.random() < 0.5:
+        decoder = random.choice(("tree", "sequence", "transformer", "tree-transformer"))
+        encoder = random.choice(("lstm", "transformer"))
+        content["system"] = {
+            "trees": "constituency",
+            "transforms": "strip-tags",
+            "encoder": encoder,
+            "decoder": decoder,
+        }
+    return write_yaml(content).encode()
+
+
+def run_weights(data: bytes) -> None:
+    """Read tensors; their shapes are those of the header."""
+    path = _file("weights.safetensors", data)
+    shapes = read_shapes(path)
+    assert {name: tuple(tensor.shape) for name, tensor in read_tensors(path).items()} == shapes
+
+
+def _weights() -> list[bytes]:
+    tensors = {"a": torch.arange(6.0).reshape(2, 3), "b": torch.zeros(0, 4), "c": torch.ones(3, dtype=torch.int64)}
+    return [save(tensors, {"format": "pt"})]
+
+
+_HEADER = (
+    b'"dtype":"F64"',
+    b'"BOOL"',
+    b'"shape":[',
+    b"[0,0]",
+    b"18446744073709551615",
+    b'"data_offsets":[0,',
+    b"\xff\x7f",
+)
+
+
+def run_subwords(data: bytes) -> None:
+    """Read a codec whose source pieces are these."""
+    _codec_file(SOURCE_MODEL, data)
+
+
+@cache
+def _subword_models() -> list[bytes]:
+    return [(_codec() / SOURCE_MODEL).read_bytes()]
+
+
 def _recipes() -> list[bytes]:
     return [RECIPE, KEYS.replace(b" \\0", b"")]
 
@@ -255,5 +340,8 @@ TARGETS = [
     Target("yaml-value", run_value, _values, YAML_TOKENS, nested),
     Target("codec-description", run_codec, _descriptions),
     Target("codec-grammar", run_codec_grammar, _grammars),
+    Target("codec-subwords", run_subwords, _subword_models, weight=0.5),
     Target("manifest", run_manifest, _manifests),
+    Target("model-settings", run_settings, _settings, YAML_TOKENS, odd_settings),
+    Target("model-weights", run_weights, _weights, _HEADER, weight=0.5),
 ]

@@ -52,7 +52,8 @@ def run_markup(data: bytes) -> None:
 
 def _seen(document: str) -> str:
     for _ in range(2):
-        document = html.unescape(re.sub(r"&#(?=\w{9})", "", document))  # longer numbers are an error of Python's
+        # Longer numbers are an error of Python's.
+        document = html.unescape(re.sub(r"&#(?=[xX]?[0-9A-Fa-f]{9})", "", document))
     return document
 
 

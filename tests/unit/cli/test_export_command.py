@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
+import resource
 import shutil
 import tarfile
+import time
 import zipfile
 from pathlib import Path
 
@@ -15,7 +18,7 @@ import yaml
 from support.commands import run
 from support.model_directory import trained
 from trdec.cli.export import export_command
-from trdec.errors import ModelError
+from trdec.errors import FileError, ModelError
 from trdec.translation.translator import Translator
 
 FILES = {"README.md", "codec", "config.yaml", "manifest.json", "model.safetensors"}
@@ -111,6 +114,60 @@ def test_an_archive_is_not_trusted(tmp_path: Path) -> None:
             Translator.load(archive)
         assert str(archive) in str(caught.value)
     assert not (tmp_path.parent / "escaped").exists()
+
+
+def _member(name: str, kind: bytes, size: int = 0) -> bytes:
+    header = tarfile.TarInfo(name)
+    header.type, header.size = kind, size
+    return header.tobuf(tarfile.GNU_FORMAT)
+
+
+@pytest.mark.parametrize(
+    ("content", "fact"),
+    [
+        # tarfile reads a name and a note of any length at once.
+        (_member("x", tarfile.XHDTYPE, 1 << 40), "a name or a note of 1,099,511,627,776 bytes"),
+        (_member("x", tarfile.GNUTYPE_LONGNAME, 1 << 30) + bytes(1 << 27), "a name or a note of 1,073,741,824 bytes"),
+        (_member("x", b"Z", 1 << 30) + bytes(1 << 28), "at most 134,217,728 bytes"),  # skipped, but unpacked
+        (_member("x", tarfile.REGTYPE) + bytes(1 << 28), "at most 134,217,728 bytes"),  # after the end
+        (b"".join(_member(f"x/{number}", tarfile.REGTYPE) for number in range(20_000)), "at most 67,108,864 bytes"),
+        (_member("a", tarfile.REGTYPE) + _member("a/b", tarfile.REGTYPE), "cannot be written: File exists"),
+    ],
+    ids=["note", "name", "skipped", "rest", "many", "twice"],
+)
+def test_no_trick_of_a_tar_file_costs_much(content: bytes, fact: str, tmp_path: Path) -> None:
+    path = tmp_path / "bomb.tar.gz"
+    path.write_bytes(gzip.compress(content, 1))
+    begin, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises((ModelError, FileError), match=fact) as caught:
+        Translator.load(path)
+    assert str(path) in str(caught.value)
+    assert time.process_time() - begin < 5
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << 10
+
+
+def test_many_links_are_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    links = b"".join(_member(f"x/{number}", tarfile.SYMTYPE) for number in range(1000))
+    (tmp_path / "links.tgz").write_bytes(gzip.compress(links + bytes(1024)))
+    with pytest.raises(ModelError, match="no config"):
+        Translator.load(tmp_path / "links.tgz")
+    assert [record.getMessage() for record in caplog.records] == [
+        "links.tgz: x/0 is neither a file nor a folder, and was skipped.",
+        "links.tgz: 999 more such were skipped.",
+    ]
+
+
+@pytest.mark.parametrize("name", ["codec/extra", "codec/source.spm.model", "config.yaml"])
+def test_a_link_in_a_model_publishes_nothing_from_elsewhere(name: str, model: Path, tmp_path: Path) -> None:
+    theirs = shutil.copytree(model, tmp_path / "theirs")
+    (theirs / "manifest.json").unlink()
+    (theirs / name).unlink(missing_ok=True)
+    (tmp_path / "private").write_text("secret")
+    (theirs / name).symlink_to(tmp_path / "private")
+    result = run(export_command, theirs, tmp_path / "new")
+    assert result.returncode == 1
+    assert f"{name}: expected a file of the model, found a link to {tmp_path / 'private'}" in result.stderr
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_file_of_an_archive_that_was_changed_is_noticed(model: Path, tmp_path: Path) -> None:

@@ -250,6 +250,7 @@ def test_what_is_no_text_is_named(content: bytes, error: type[Exception], what: 
 def test_text_in_every_script_is_text(tmp_path: Path) -> None:
     check_is_text(written(tmp_path, "train", list(RAW_LINES.values())))
     check_is_text(written(tmp_path, "train", ["one\ttab", "no tab"]))
+    check_is_text(written(tmp_path, "train", ["a " * 50_000, "b"]))  # no line ends in what is looked at
     check_is_text(written(tmp_path, "train", []))
 
 

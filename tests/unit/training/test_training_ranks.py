@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file
+from torch import distributed
 
 from support.rank_processes import SickAt, finish, said, send, start_ranks, wait_for_checkpoint
 from support.tiny_training import Recorder, TinyModel, make_loop
 from trdec.errors import TrainingError
-from trdec.training.distributed import ALONE, Alone, join_ranks
+from trdec.training.distributed import ALONE, Alone, fresh_part, join_ranks
 
 KEYS: dict[str, Any] = {"accumulate": 5, "max_updates": 12, "schedule": {"kind": "constant", "warmup_updates": 0}}
 """Five batches: two ranks have unequal shares, and epochs of four batches end within updates."""
@@ -42,6 +44,21 @@ def assert_same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) ->
 
 def rows(directory: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (directory / "log.jsonl").read_text().splitlines()]
+
+
+def test_restarted_ranks_do_not_meet_those_that_were_killed() -> None:
+    store = distributed.HashStore()
+    names: list[str] = []
+    for slow in (1, 0, 1):  # what the attempt before wrote is still there when the first of two ranks looks
+        with ThreadPoolExecutor() as pool:
+            early = pool.submit(fresh_part, store, 1 - slow, 2, 60)
+            time.sleep(0.1)
+            late = pool.submit(fresh_part, store, slow, 2, 60)
+            assert early.result() == late.result()
+        names.append(early.result())
+    assert len(set(names)) == 3
+    with pytest.raises(RuntimeError, match="rank 0 did not arrive"):
+        fresh_part(store, 1, 2, 0.1)
 
 
 def test_two_ranks_train_as_one_and_either_resumes_the_other(tmp_path: Path) -> None:

@@ -123,6 +123,27 @@ def test_even_allowed_code_never_comes_from_the_models_folder(tmp_path: Path, mo
     assert "strangers_decoder" not in sys.modules
 
 
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "great"])
+@pytest.mark.parametrize(
+    "name", ["config.yaml", "manifest.json", "codec/codec.json", "codec/grammar.txt", "codec/source.spm.model"]
+)
+def test_what_is_no_file_is_not_read(kind: str, name: str, tmp_path: Path) -> None:
+    path = copied(tmp_path) / name
+    (tmp_path / "model" / "manifest.json").unlink()
+    path.unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.touch()
+        os.truncate(path, 1 << 33)
+    with pytest.raises(ModelError, match=rf"{path}: expected (a file, found something else|at most 67,108,864 bytes)"):
+        load_model(tmp_path / "model")
+
+
 def test_the_very_same_name_must_be_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -148,6 +169,7 @@ def test_the_very_same_name_must_be_allowed(tmp_path: Path, monkeypatch: pytest.
         ("embedding_size", 10**12, "embedding_size"),
         ("hidden_size", 10**30, "hidden_size"),
         ("encoder_layers", 10**9, "encoder_layers"),
+        ("encoder_layers", 1024, "weights of 1024 layers"),
         ("encoder_layers", 1024, "missing"),
         ("encoder_layers", 2, "missing"),
     ],
@@ -221,3 +243,14 @@ def test_no_json_is_a_traceback(content: str, tmp_path: Path) -> None:
     (model / "manifest.json").write_text(content)
     with pytest.raises(ModelError, match=r"manifest.json"):
         load_model(model)
+
+
+def test_a_transformer_of_many_layers_is_refused_before_any_is_made(tmp_path: Path) -> None:
+    def change(content: dict[str, Any]) -> None:
+        content["model"]["transformer"] = {"layers": 1024, "heads": 2, "feed_forward": 65_536}
+
+    model = edited(naming(copied(tmp_path), encoder="transformer", decoder="tree-transformer"), change)
+    begin = time.process_time()
+    with pytest.raises(ModelError, match=r"expected weights of 1024 layers, found \d+ tensors"):
+        load_model(model)
+    assert time.process_time() - begin < 1
