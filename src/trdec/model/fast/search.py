@@ -8,7 +8,6 @@ rows that write. All hypotheses of a sentence attend to it together, and none to
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
@@ -18,7 +17,7 @@ from torch.nn import functional
 from trdec.data.batch import SourceBatch
 from trdec.model.fast.attention import KeyComparison, comparison_of, parameters_of
 from trdec.model.fast.compiled import kernels_for
-from trdec.model.fast.kernels import RightMatrix
+from trdec.model.fast.kernels import MakeMatrix, RightMatrix
 from trdec.model.fast.network import FastNetwork, FastRNN
 from trdec.model.fast.source_table import Readers, SourceTable
 from trdec.model.interfaces import Encoder, Encoding, SearchPrecision
@@ -92,7 +91,7 @@ class SearchRNN:
         embedding: Tensor,
         state_weights: list[Tensor],
         readout: list[Tensor],
-        matrix: Callable[[Tensor], RightMatrix],
+        matrix: MakeMatrix,
     ) -> None:
         parts = rnn.cell.input_weights
         self.size = rnn.cell.hidden_size
@@ -108,7 +107,7 @@ class SearchRNN:
         """The source as this RNN attends to it."""
         states, lengths = encoding.packed_states, encoding.lengths.tolist()  # sum(S) C
         keys, parameters = self._attention.keys(states), parameters_of(self._attention)
-        comparison = comparison_of(type(self._attention), keys, lengths, parameters)
+        comparison = comparison_of(type(self._attention), keys, lengths, parameters, self._kernels.matrix)
         values = self._kernels.table(functional.linear(states, self._contexts), lengths)
         return RowSource(comparison, values, torch.arange(len(lengths), device=states.device))
 
