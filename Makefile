@@ -60,7 +60,7 @@ format: $(READY)  ## rewrite the code in the one style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-$(READY): pyproject.toml setup.py constraints.txt src/trdec/model/fast/kernels.c
+$(READY): pyproject.toml setup.py constraints.txt $(wildcard src/trdec/model/fast/*.[ch])
 	@command -v $(PYTHON) >/dev/null || { echo "trdec needs Python 3.11 or later: install it, or name one with PYTHON=..." >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade -c constraints.txt setuptools

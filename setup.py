@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: `kernels.c` is compiled where there is a compiler for it.
+"""What pyproject.toml cannot say: the kernels in C are compiled where there is a compiler for it.
 
 A build that fails leaves the kernels in torch, which compute the same more slowly.
 """
@@ -6,6 +6,8 @@ A build that fails leaves the kernels in torch, which compute the same more slow
 import platform
 
 from setuptools import Extension, setup
+
+FOLDER = "src/trdec/model/fast"
 
 FLAGS = ["-std=gnu11", "-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math"]
 
@@ -19,7 +21,8 @@ def kernels(name: str, flags: list[str]) -> Extension:
     """The kernels as a shared library; it is loaded with ctypes and needs nothing of Python's or torch's headers."""
     return Extension(
         f"trdec.model.fast.{name}",
-        ["src/trdec/model/fast/kernels.c"],
+        [f"{FOLDER}/{source}" for source in ("kernels.c", "small_numbers.c")],
+        depends=[f"{FOLDER}/{header}" for header in ("vectors.h", "words.h")],
         extra_compile_args=[*FLAGS, *flags],
         optional=True,
     )

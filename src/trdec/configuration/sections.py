@@ -402,8 +402,8 @@ class TrainingConfiguration(_Configuration):
     )
     precision: Literal["float32", "bfloat16"] = Field(
         default="float32",
-        description="bfloat16: half the bits in the matrix products outside the recurrences, which is faster only on "
-        "hardware that supports it. Weights and recurrences stay float32.",
+        description="bfloat16: matrices and what they multiply are rounded to half the bits, which is faster only on "
+        "hardware that supports it. Weights, states and Adam's moments stay float32; in recurrences, so do sums.",
     )
     threads: int = Field(
         default=1,

@@ -60,9 +60,9 @@ class ActionSoftmax(nn.Module):
         blocks = self.block_of[symbols]  # R
         for number, weight in enumerate(columns):
             rows = (blocks == number).nonzero().squeeze(1)  # n
-            if not len(rows):
+            if not rows.shape[0]:
                 continue
-            logits = (features if len(rows) == len(features) else features[rows]) @ weight  # n a
+            logits = (features if rows.shape[0] == features.shape[0] else features[rows]) @ weight  # n a
             masked = self.masked[number]
             illegal = self.get_buffer(f"illegal_{number}")[:, masked]  # Y m
             logits[:, masked] = logits[:, masked].masked_fill(illegal[symbols[rows]], -torch.inf)
@@ -70,7 +70,7 @@ class ActionSoftmax(nn.Module):
 
     def log_probs(self, columns: Sequence[Tensor | RightMatrix], features: Tensor, symbols: Tensor) -> Tensor:
         """R A: exactly -inf where illegal."""
-        shape = (len(features), self.legal.shape[1])
+        shape = (features.shape[0], self.legal.shape[1])
         blocks = self._by_block(columns, features, symbols)
         if len(columns) == 1:
             return next(blocks)[2].log_softmax(dim=1, dtype=columns[0].dtype)

@@ -94,7 +94,7 @@ def beam_search(
     trail = Trail()
     totals = torch.zeros(len(source), dtype=torch.float64, device=source.device)  # R
     free = torch.full_like(source.lengths, settings.beam_size)  # B
-    while len(state.sentences):
+    while state.sentences.shape[0]:
         log_probs, state = state.step()  # R A
         origins, actions, valid = _best(totals, log_probs, free)  # B K
         taken = log_probs[origins, actions].double()  # B K
@@ -120,14 +120,14 @@ def beam_search(
         chosen = actions[kept].gather(1, order).flatten()  # R'
         totals = totals.gather(1, order).flatten()  # R'
         trail.append(rows, chosen, taken[kept].gather(1, order).flatten())
-        state = state.take(rows, chosen, kept if len(kept) < len(done) else None)
+        state = state.take(rows, chosen, kept if kept.shape[0] < done.shape[0] else None)
     return [finished.best(number) for number in range(len(source))]
 
 
 def _best(totals: Tensor, log_probs: Tensor, free: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """B K each: row and action of the best continuations, best first, and whether each exists and has a place."""
-    count = min(int(free.max()), log_probs.numel() // len(free))
-    best, rows, actions = best_continuations(totals.to(log_probs.dtype), log_probs, len(free), count)  # B K
+    count = min(int(free.max()), log_probs.numel() // free.shape[0])
+    best, rows, actions = best_continuations(totals.to(log_probs.dtype), log_probs, free.shape[0], count)  # B K
     valid = best.isfinite() & (torch.arange(count, device=free.device) < free.unsqueeze(1))  # B K
     return rows, actions, valid
 

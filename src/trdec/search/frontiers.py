@@ -122,8 +122,8 @@ class Cells:
 
     def append(self, symbols: Tensor, parents: Tensor, below: Tensor, needs: Tensor) -> Tensor:
         """The numbers n of the new cells; `below` may refer to cells of the same call, from `next_number` on."""
-        begin, end = self._size, self._size + len(symbols)
-        if end > len(self._table):
+        begin, end = self._size, self._size + symbols.shape[0]
+        if end > self._table.shape[0]:
             room = self._table.new_zeros(max(end, len(self._table)), self._table.shape[1])
             self._table = torch.cat([self._table, room])
         rows = self._table[begin:end]
@@ -192,14 +192,14 @@ class Frontiers:
         parents = torch.where(effects.opens[actions], steps, self.parents)  # R
         counts = effects.counts[actions]  # R
         ends = counts.cumsum(0)  # R
-        rows = torch.repeat_interleave(torch.arange(len(actions), device=actions.device), counts)  # n
+        rows = torch.repeat_interleave(torch.arange(actions.shape[0], device=actions.device), counts)  # n
         # The cells of a row are consecutive; the rightmost symbol, which is expanded last, is at the bottom.
-        level = torch.arange(len(rows), device=actions.device) - (ends - counts)[rows]  # n
+        level = torch.arange(rows.shape[0], device=actions.device) - (ends - counts)[rows]  # n
         symbols = effects.symbols[effects.offsets[actions][rows] + level]  # n
         first = self.cells.next_number
         lowest = self.cells.at(below)[:, 3:]  # R M
         needs = _running_sums(effects.needs[symbols], rows, ends - counts) + lowest[rows]  # n M
-        numbers = torch.arange(len(rows), device=actions.device) + first
+        numbers = torch.arange(rows.shape[0], device=actions.device) + first
         self.cells.append(symbols, parents[rows], torch.where(level > 0, numbers - 1, below[rows]), needs)
         tops = torch.where(counts > 0, ends - 1 + first, below)  # R
         return Frontiers(effects, self.cells, tops, self.cells.at(tops))

@@ -107,7 +107,7 @@ class Bounds:
 
         Required words, and pieces within words, that the shortest completion lacks take a step each.
         """
-        width = len(used) // len(self.high)
+        width = used.shape[0] // self.high.shape[0]
         room = self.high.repeat_interleave(width, dim=0) - used - needs_below  # R M
         takes = effects.gains + effects.needs_after  # A M
         lacking = self._lacking(effects, used, needs_below)  # R A
@@ -121,7 +121,7 @@ class Bounds:
 
     def _lacking(self, effects: Effects, used: Tensor, needs_below: Tensor) -> Tensor | None:
         """R A: how many more words and pieces within words are due than the shortest completion has; None if none."""
-        low = self.low.repeat_interleave(len(used) // len(self.low), dim=0)  # R M
+        low = self.low.repeat_interleave(used.shape[0] // self.low.shape[0], dim=0)  # R M
         words = low[:, WORDS] - used[:, WORDS] - needs_below[:, WORDS]  # R
         # The shortest completion has one piece per word.
         within = (low[:, PIECES] - low[:, WORDS]).clamp(min=0) - (used[:, PIECES] - used[:, WORDS])  # R
@@ -133,7 +133,7 @@ class Bounds:
 
     def too_short(self, effects: Effects, used: Tensor, needs_below: Tensor) -> Tensor | None:
         """R A: the actions after which no word could follow although a measure is still too small; None if none are."""
-        low = self.low.repeat_interleave(len(used) // len(self.low), dim=0)  # R M
+        low = self.low.repeat_interleave(used.shape[0] // self.low.shape[0], dim=0)  # R M
         unmet = (used < low).any(dim=0)  # M
         if not bool(unmet.any()):
             return None

@@ -74,7 +74,7 @@ class SearchState:
     @property
     def width(self) -> int:
         """The number of rows per sentence."""
-        return len(self.previous) // len(self.sentences)
+        return self.previous.shape[0] // self.sentences.shape[0]
 
     @property
     def pieces_written(self) -> Tensor:

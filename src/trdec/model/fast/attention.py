@@ -15,6 +15,7 @@ from torch import Tensor
 
 from trdec.model.attention import AdditiveAttention, Attention, DotAttention
 from trdec.model.fast.compiled import kernels_for
+from trdec.model.fast.kernels import MakeMatrix
 from trdec.model.fast.source_table import Readers, SourceTable
 
 LARGEST_KEY = 20.0
@@ -55,12 +56,14 @@ class AdditiveComparison:
     tanh is 1 or -1. With larger keys, the exponential of the sum is computed instead.
     """
 
-    def __init__(self, keys: Tensor, lengths: list[int], query_weight: Tensor, score_weight: Tensor) -> None:
+    def __init__(
+        self, keys: Tensor, lengths: list[int], query_weight: Tensor, score_weight: Tensor, matrix: MakeMatrix
+    ) -> None:
         self.apart = bool((keys.abs() <= LARGEST_KEY).all())
-        self._kernels = kernels_for(keys)
-        self.keys = self._kernels.table(self._prepared(2 * keys), lengths)
+        self._matrix = matrix
+        self.keys = kernels_for(keys).table(self._prepared(2 * keys), lengths)
         self.query_weight, self.score_weight = query_weight, score_weight
-        self._query_columns = self._kernels.matrix(2 * query_weight.t())  # H H
+        self._query_columns = matrix(2 * query_weight.t())  # H H
         self._weight = -2 * score_weight  # H
 
     def _prepared(self, doubled: Tensor) -> Tensor:
@@ -73,7 +76,7 @@ class AdditiveComparison:
         self.keys.additive_weights(readers, queries, self._weight, self.apart, out)
 
     def start_backward(self) -> None:
-        self._query_rows = self._kernels.matrix(self.query_weight)  # H H
+        self._query_rows = self._matrix(self.query_weight)  # H H
         self._d_keys = self.keys.zeros_like()
         self._d_score_weight = torch.zeros_like(self.score_weight)  # H
 
@@ -88,7 +91,7 @@ class AdditiveComparison:
 
     def gradients(self, hidden: Tensor, d_queries: Tensor) -> tuple[Tensor, ...]:
         d_keys = self._d_keys.packed().mul_(4 * self.score_weight)  # sum(S) H
-        return d_keys, d_queries.t() @ hidden, -2 * self._d_score_weight
+        return d_keys, self._matrix(d_queries).transposed_times(hidden), -2 * self._d_score_weight
 
 
 class DotComparison:
@@ -122,13 +125,13 @@ def parameters_of(attention: Attention) -> tuple[Tensor, ...]:
 
 
 def comparison_of(
-    kind: type[Attention], keys: Tensor, lengths: list[int], parameters: Sequence[Tensor]
+    kind: type[Attention], keys: Tensor, lengths: list[int], parameters: Sequence[Tensor], matrix: MakeMatrix
 ) -> KeyComparison:
-    """The comparison with keys sum(S) H for this kind of attention."""
+    """The comparison with keys sum(S) H for this kind of attention; `matrix` lays out what multiplies states."""
     if issubclass(kind, DotAttention):
         return DotComparison(keys, lengths)
     query_weight, score_weight = parameters
-    return AdditiveComparison(keys, lengths, query_weight, score_weight)
+    return AdditiveComparison(keys, lengths, query_weight, score_weight, matrix)
 
 
 class AttentionTape:

@@ -1,9 +1,9 @@
 """The kernels in C, for float32 on a processor, and which kernels serve a tensor.
 
-`kernels.c` is compiled when trdec is installed, for each kind of processor; where that is not possible, as without a
-compiler, the kernels in torch serve. The C functions run on one thread, however many torch uses. They get addresses, so
-shapes and precision are checked here. What they read may lie in memory in any way; in what they fill, the numbers of a
-row must be adjacent.
+`kernels.c` and `small_numbers.c` are compiled when trdec is installed, for each kind of processor; where that is not
+possible, as without a compiler, the kernels in torch serve. The C functions run on one thread, however many torch
+uses. They get addresses, so shapes and precision are checked here. What they read may lie in memory in any way; in
+what they fill, the numbers of a row must be adjacent.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from trdec.model.fast.kernels import Int8Matrix, Kernels, RightMatrix
+from trdec.model.fast.kernels import Kernels, RightMatrix
 from trdec.model.fast.source_table import Readers, SourceTable
 
 FEW = 256
 """Up to this many rows, the product in C is faster than torch's."""
 
-_INTERFACE = 2
+_INTERFACE = 3
 """What `trdec_interface` of a library returns whose functions take the arguments given here."""
 
 PANEL = 16
@@ -32,6 +32,9 @@ PANEL = 16
 
 _LIBRARIES = {"AVX512": "_kernels_avx512", "AVX2": "_kernels_avx2", "any processor": "_kernels"}
 """The library for each capability of a processor, as torch names it; a better processor runs the later ones, too."""
+
+_INSTRUCTIONS = {1: "VNNI", 2: "BF16"}
+"""What `trdec_dot_products` says that a processor has: instructions for products in int8 and in bfloat16."""
 
 _KINDS: dict[str, type[ctypes.c_int64 | ctypes.c_void_p | ctypes.c_int32]] = {
     "n": ctypes.c_int64,
@@ -61,8 +64,10 @@ class Library:
         self.lstm_gates_backward = function("lstm_gates_backward", "nnaaaaaa")
         self.pack = function("pack", "nnanna")
         self.product = function("product", "nnnanaanf")
-        self.pack_int8 = function("pack_int8", "nnannaa")
-        self.product_int8 = function("product_int8", "nnnaaaaanf")
+        self.pack_bfloat16 = function("pack_bfloat16", "nnanna")
+        self.product_bfloat16 = function("product_bfloat16", "nnnaaaanff")
+        self.pack_int8 = function("pack_int8", "nnannaaa")
+        self.product_int8 = function("product_int8", "nnnaaaaaanff")
         self.sums = function("sums", "nnaaaananf")
         self.dots = function("dots", "nnaaaananf")
         self.add_outer = function("add_outer", "nnaaaana")
@@ -70,6 +75,7 @@ class Library:
         self.additive_backward = function("additive_backward", "nnaaafaanaaa")
         self.softmax = function("softmax", "nnaaa")
         self.softmax_backward = function("softmax_backward", "nnaaa")
+        self.dot_products = int(library.trdec_dot_products())
 
 
 def _read(tensor: Tensor, *shape: int) -> Tensor:
@@ -131,19 +137,17 @@ class CompiledMatrix(RightMatrix):
         self._library.product(n, height, width, rows.data_ptr(), height, self._panels.data_ptr(), address, stride, add)
 
 
-class CompiledInt8Matrix(Int8Matrix):
-    """A matrix K X in int8 that is multiplied in C."""
+class MatrixOfSmallNumbers(RightMatrix):
+    """A matrix K X of numbers of fewer bits, several in a word, that any number of rows are multiplied by in C."""
 
-    def __init__(self, library: Library, matrix: Tensor) -> None:
+    numbers_in_a_word: int
+
+    def __init__(self, library: Library, instructions: int, matrix: Tensor) -> None:
         super().__init__(matrix)
-        self._library = library
+        self._library, self._instructions = library, instructions
         self._height, self._width = matrix.shape
-        self._even = self._height + self._height % 2
-        self._panels = torch.zeros(-(-self._width // PANEL), self._even, PANEL, dtype=torch.int8)
-        self._scales = matrix.new_empty(self._width)
-        library.pack_int8(
-            *matrix.shape, matrix.data_ptr(), *matrix.stride(), self._panels.data_ptr(), self._scales.data_ptr()
-        )
+        self._words = -(-self._height // self.numbers_in_a_word)
+        self._num_panels = -(-self._width // PANEL)
 
     def times(self, rows: Tensor, out: Tensor | None = None) -> Tensor:
         out = rows.new_empty(rows.shape[0], self._width) if out is None else out
@@ -153,23 +157,59 @@ class CompiledInt8Matrix(Int8Matrix):
     def add_product(self, out: Tensor, rows: Tensor) -> None:
         self._product(rows, out, add=True)
 
+    def transposed_times(self, rows: Tensor) -> Tensor:
+        return self.times(rows.t()).t()
+
     def _product(self, rows: Tensor, out: Tensor, add: bool) -> None:
-        n = rows.shape[0]
-        rows = _read(rows, n, self._height)
-        address, stride = _fill_rows(out, n, self._width)
-        scratch = torch.empty(n, self._even, dtype=torch.int16)
-        self._library.product_int8(
-            n,
-            self._height,
-            self._width,
-            rows.data_ptr(),
-            self._panels.data_ptr(),
-            self._scales.data_ptr(),
-            scratch.data_ptr(),
-            address,
-            stride,
-            add,
+        n, height, width = rows.shape[0], self._height, self._width
+        rows = _read(rows, n, height)
+        address, stride = _fill_rows(out, n, width)
+        scratch = torch.empty(n, 2 * self._words, dtype=torch.int32)
+        self._multiply(n, height, width, rows.data_ptr(), scratch.data_ptr(), address, stride, add)
+
+    def _multiply(
+        self, n: int, height: int, width: int, rows: int, scratch: int, out: int, stride: int, add: bool
+    ) -> None:
+        raise NotImplementedError
+
+
+class CompiledBfloat16Matrix(MatrixOfSmallNumbers):
+    """A matrix K X in bfloat16 that is multiplied in C."""
+
+    numbers_in_a_word = 2
+
+    @cached_property
+    def _panels(self) -> Tensor:
+        panels = torch.empty(self._num_panels, self._words, PANEL, dtype=torch.int32)
+        row, column = self._given.stride()
+        self._library.pack_bfloat16(self._height, self._width, self._given.data_ptr(), row, column, panels.data_ptr())
+        return panels
+
+    def _multiply(
+        self, n: int, height: int, width: int, rows: int, scratch: int, out: int, stride: int, add: bool
+    ) -> None:
+        self._library.product_bfloat16(
+            n, height, width, rows, self._panels.data_ptr(), scratch, out, stride, add, self._instructions
         )
+
+
+class CompiledInt8Matrix(MatrixOfSmallNumbers):
+    """A matrix K X in int8 that is multiplied in C."""
+
+    numbers_in_a_word = 4
+
+    def __init__(self, library: Library, instructions: int, matrix: Tensor) -> None:
+        super().__init__(library, instructions, matrix)
+        self._panels = torch.zeros(self._num_panels, self._words, PANEL, dtype=torch.int32)
+        self._scales = torch.zeros(self._num_panels, PANEL)
+        self._starts = torch.zeros(self._num_panels, PANEL, dtype=torch.int32)
+        self._parts = self._panels.data_ptr(), self._scales.data_ptr(), self._starts.data_ptr()
+        library.pack_int8(*matrix.shape, matrix.data_ptr(), *matrix.stride(), *self._parts)
+
+    def _multiply(
+        self, n: int, height: int, width: int, rows: int, scratch: int, out: int, stride: int, add: bool
+    ) -> None:
+        self._library.product_int8(n, height, width, rows, *self._parts, scratch, out, stride, add, self._instructions)
 
 
 class CompiledTable(SourceTable):
@@ -282,15 +322,19 @@ class CompiledTable(SourceTable):
 class CompiledKernels(Kernels):
     """The kernels in C."""
 
-    def __init__(self, capability: str, path: Path) -> None:
-        self.name = f"C, for {capability}"
-        self.library = Library(path)
+    def __init__(self, capability: str, library: Library, instructions: int) -> None:
+        extra = " and ".join(name for bit, name in _INSTRUCTIONS.items() if instructions & bit)
+        self.name = f"C, for {capability}" + (f" with {extra}" if extra else "")
+        self.library, self._instructions = library, instructions
 
     def matrix(self, matrix: Tensor) -> CompiledMatrix:
         return CompiledMatrix(self.library, matrix)
 
+    def bfloat16_matrix(self, matrix: Tensor) -> CompiledBfloat16Matrix:
+        return CompiledBfloat16Matrix(self.library, self._instructions, matrix)
+
     def int8_matrix(self, matrix: Tensor) -> CompiledInt8Matrix:
-        return CompiledInt8Matrix(self.library, matrix)
+        return CompiledInt8Matrix(self.library, self._instructions, matrix)
 
     def table(self, packed: Tensor, lengths: list[int]) -> CompiledTable:
         return CompiledTable(self.library, packed, lengths)
@@ -342,7 +386,10 @@ def compiled_kernels() -> Iterator[CompiledKernels]:
         path = Path(__file__).with_name(_LIBRARIES[capability] + EXTENSION_SUFFIXES[0])
         # There may be none, or one for another processor or version of trdec; then torch serves.
         with suppress(OSError, AttributeError):
-            yield CompiledKernels(capability, path)
+            library = Library(path)
+            if library.dot_products:
+                yield CompiledKernels(capability, library, library.dot_products)
+            yield CompiledKernels(capability, library, 0)
 
 
 _TORCH = Kernels()

@@ -6,105 +6,10 @@
  * many numbers the processor computes at once.
  */
 
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
-#ifdef __SSE2__
-#include <immintrin.h>
-#endif
-
-#if defined(W) /* a test may choose */
-#elif defined(__AVX512F__)
-#define W 16
-#elif defined(__AVX__)
-#define W 8
-#else
-#define W 4
-#endif
-
-typedef float vec __attribute__((vector_size(4 * W)));
-typedef int32_t ivec __attribute__((vector_size(4 * W)));
-typedef float unaligned_vec __attribute__((vector_size(4 * W), aligned(4), may_alias));
-
-#define INLINE static inline __attribute__((always_inline))
-#define UNROLL _Pragma("GCC unroll 32")
-
-INLINE vec load(const float *p) { return *(const unaligned_vec *)p; }
-INLINE void store(float *p, vec x) { *(unaligned_vec *)p = x; }
-
-/* The next W numbers, of which only `left` exist: the others are 0, and are not stored. */
-INLINE vec load_part(const float *p, int64_t left)
-{
-    if (left >= W)
-        return load(p);
-    vec x = {0};
-    memcpy(&x, p, (size_t)left * sizeof(float));
-    return x;
-}
-
-INLINE void store_part(float *p, vec x, int64_t left)
-{
-    if (left >= W)
-        store(p, x);
-    else
-        memcpy(p, &x, (size_t)left * sizeof(float));
-}
-
-INLINE vec all(float x) { return x - (vec){0}; }
-INLINE vec choose(ivec chosen, vec x, vec y) { return (vec)(((ivec)x & chosen) | ((ivec)y & ~chosen)); }
-
-/* Not a number stays what it is: a comparison with it is false. */
-INLINE vec at_most(vec x, float limit) { return choose(x > limit, all(limit), x); }
-INLINE vec at_least(vec x, float limit) { return choose(x < limit, all(limit), x); }
-
-INLINE float sum_of(vec x)
-{
-    float part[W];
-    memcpy(part, &x, sizeof x);
-    UNROLL for (int half = W / 2; half; half /= 2)
-        UNROLL for (int w = 0; w < half; w++) part[w] += part[w + half];
-    return part[0];
-}
-
-/* e^x: 2^n times a polynomial of what remains. Below the smallest normal number it is 0, above the largest it stays. */
-INLINE vec exponential(vec x)
-{
-    const float shift = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer */
-    ivec vanishes = x < -87.3f;
-    x = at_least(at_most(x, 88.37f), -87.3f);
-    vec n = x * 1.44269504f + shift - shift;
-    vec r = x - n * 0.693359375f;
-    r = r + n * 2.12194440e-4f;
-    vec p = r * 1.9875691500e-4f + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    p = p * (r * r) + r + 1.0f;
-    ivec power = (__builtin_convertvector(n, ivec) + 127) << 23;
-    return (vec)((ivec)(p * (vec)power) & ~vanishes);
-}
-
-INLINE vec sigmoid(vec x) { return 1.0f / (1.0f + exponential(-x)); }
-
-/* A polynomial near 0, where 1 - 2 / (e^2x + 1) would cancel. */
-INLINE vec hyperbolic_tangent(vec x)
-{
-    const ivec sign_bit = (ivec)all(-0.0f);
-    ivec sign = (ivec)x & sign_bit;
-    vec magnitude = (vec)((ivec)x & ~sign_bit);
-    vec z = x * x;
-    vec p = z * -5.70498872745e-3f + 2.06390887954e-2f;
-    p = p * z - 5.37397155531e-2f;
-    p = p * z + 1.33314422036e-1f;
-    p = p * z - 3.33332819422e-1f;
-    vec near = p * z * x + x;
-    vec far = 1.0f - 2.0f / (exponential(magnitude + magnitude) + 1.0f);
-    return choose(magnitude < 0.625f, near, (vec)((ivec)far | sign));
-}
+#include "vectors.h"
 
 /* Changes with the arguments of any function: a library that is older than compiled.py is not used. */
-int32_t trdec_interface(void) { return 2; }
+int32_t trdec_interface(void) { return 3; }
 
 /* The functions alone, so that their errors can be measured. */
 void trdec_exponential(int64_t n, const float *x, float *out)
@@ -173,11 +78,6 @@ void trdec_lstm_gates_backward(int64_t n, int64_t size, const float *gates, cons
 }
 
 /* Products of few rows -------------------------------------------------------------------------------------------- */
-
-#define PANEL 16 /* columns that are stored together: a cache line */
-#define V (PANEL / W)
-#define ROWS 6 /* rows that are multiplied together */
-#define PANELS(R) (12 / ((R)*V) > 4 ? 4 : 12 / ((R)*V) > 1 ? 12 / ((R)*V) : 1) /* with so many: 12 sums at a time */
 
 /* Add to c, or put there, R rows of a times P panels of b: row k of a panel begins at b + k * ldb. */
 INLINE void tile(const int R, const int P, int64_t K, const float *a, int64_t lda, const float *b, int64_t ldb,
@@ -263,104 +163,6 @@ void trdec_product(int64_t n, int64_t K, int64_t X, const float *rows, int64_t r
                   out + first * out_stride + x, out_stride, add);
         }
     }
-}
-
-/* Products in int8: rows of numbers in [-1, 1] as 127ths, columns each with its own scale ---------------------------- */
-
-typedef int16_t pairs_vec __attribute__((vector_size(4 * W)));
-typedef int8_t bytes_vec __attribute__((vector_size(2 * W), aligned(1), may_alias));
-
-/* The sums of W pairs of products: pair w of the weights with the same pair of a row. */
-INLINE ivec multiply_pairs(pairs_vec weights, int32_t pair)
-{
-#if defined(__AVX512BW__) && W == 16
-    return (ivec)_mm512_madd_epi16((__m512i)weights, _mm512_set1_epi32(pair));
-#elif defined(__AVX2__) && W == 8
-    return (ivec)_mm256_madd_epi16((__m256i)weights, _mm256_set1_epi32(pair));
-#elif defined(__SSE2__) && W == 4
-    return (ivec)_mm_madd_epi16((__m128i)weights, _mm_set1_epi32(pair));
-#else
-    int16_t both[2];
-    ivec sum;
-    memcpy(both, &pair, sizeof pair);
-    for (int w = 0; w < W; w++)
-        sum[w] = weights[2 * w] * both[0] + weights[2 * w + 1] * both[1];
-    return sum;
-#endif
-}
-
-/* Lay out a matrix K X as panels: for each pair of rows, both numbers of PANEL columns. Scales are those of products. */
-void trdec_pack_int8(int64_t K, int64_t X, const float *matrix, int64_t stride_k, int64_t stride_x, int8_t *panels,
-                     float *scales)
-{
-    for (int64_t x = 0; x < X; x++) {
-        const float *column = matrix + x * stride_x;
-        int8_t *to = panels + x / PANEL * PANEL * (K + K % 2) + x % PANEL * 2;
-        float largest = 0;
-        for (int64_t k = 0; k < K; k++)
-            largest = fmaxf(largest, fabsf(column[k * stride_k]));
-        for (int64_t k = 0; k < K; k++)
-            to[k / 2 * 2 * PANEL + k % 2] = largest > 0 ? (int8_t)lrintf(column[k * stride_k] / largest * 127) : 0;
-        scales[x] = largest / (127 * 127);
-    }
-}
-
-INLINE void tile_int8(const int R, int64_t pairs, int64_t columns, const int16_t *rows, const int8_t *panel,
-                      const float *scales, float *out, int64_t out_stride, int add)
-{
-    ivec sum[ROWS][V];
-    UNROLL for (int r = 0; r < R; r++)
-        UNROLL for (int v = 0; v < V; v++) sum[r][v] = (ivec){0};
-    for (int64_t k = 0; k < pairs; k++) {
-        pairs_vec weights[V];
-        UNROLL for (int v = 0; v < V; v++)
-            weights[v] = __builtin_convertvector(*(const bytes_vec *)(panel + k * 2 * PANEL + v * 2 * W), pairs_vec);
-        UNROLL for (int r = 0; r < R; r++) {
-            int32_t pair;
-            memcpy(&pair, rows + 2 * (r * pairs + k), sizeof pair);
-            UNROLL for (int v = 0; v < V; v++) sum[r][v] += multiply_pairs(weights[v], pair);
-        }
-    }
-    UNROLL for (int r = 0; r < R; r++)
-        UNROLL for (int v = 0; v < V; v++) {
-            int64_t left = columns - v * W;
-            if (left > 0) {
-                float *to = out + r * out_stride + v * W;
-                vec product = __builtin_convertvector(sum[r][v], vec) * load_part(scales + v * W, left);
-                store_part(to, add ? load_part(to, left) + product : product, left);
-            }
-        }
-}
-
-/* Rows n K times panels K X, put into n X or added to it; `scratch` has room for n times K, made even, int16_t. */
-void trdec_product_int8(int64_t n, int64_t K, int64_t X, const float *rows, const int8_t *panels, const float *scales,
-                        int16_t *scratch, float *out, int64_t out_stride, int32_t add)
-{
-    int64_t pairs = (K + 1) / 2, blocks = (n + ROWS - 1) / ROWS;
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t k = 0; k < 2 * pairs; k++) {
-            float x = k < K ? rows[i * K + k] * 127 : 0;
-            scratch[i * 2 * pairs + k] = (int16_t)rintf(x > 127 ? 127 : x < -127 ? -127 : x);
-        }
-    for (int64_t x = 0; x < X; x += PANEL)
-        for (int64_t b = 0; b < blocks; b++) {
-            int64_t first = b * n / blocks, last = (b + 1) * n / blocks;
-            const int16_t *from = scratch + first * 2 * pairs;
-            const int8_t *panel = panels + x * 2 * pairs;
-            float *to = out + first * out_stride + x;
-#define TILE_INT8(R)                                                                                                  \
-    case R:                                                                                                           \
-        tile_int8(R, pairs, X - x, from, panel, scales + x, to, out_stride, add);                                     \
-        break;
-            switch (last - first) {
-                TILE_INT8(1)
-                TILE_INT8(2)
-                TILE_INT8(3)
-                TILE_INT8(4)
-                TILE_INT8(5)
-                TILE_INT8(6)
-            }
-        }
 }
 
 /* Vectors at source places: row i reads those of the sentence numbers[i], from offsets[s] to offsets[s + 1] ---------- */

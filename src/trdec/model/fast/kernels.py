@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import torch
@@ -58,6 +59,35 @@ class RightMatrix:
         """Add to out n X the product of rows n K with the matrix."""
         out.addmm_(rows, self._laid_out)
 
+    def transposed_times(self, rows: Tensor) -> Tensor:
+        """The product X n of the transposed matrix X K with rows K n: a sum of K outer products."""
+        return self._given.t() @ rows
+
+
+MakeMatrix = Callable[[Tensor], RightMatrix]
+"""How a matrix is laid out, and how it is rounded: one of the functions of `Kernels`."""
+
+
+class Bfloat16Matrix(RightMatrix):
+    """A matrix K X that is rounded to bfloat16, as are the rows that it is multiplied by; sums are not rounded."""
+
+    @cached_property
+    def _laid_out(self) -> Tensor:
+        return padded_stride(_in_bfloat16(self._given))
+
+    def times(self, rows: Tensor, out: Tensor | None = None) -> Tensor:
+        return super().times(_in_bfloat16(rows), out)
+
+    def add_product(self, out: Tensor, rows: Tensor) -> None:
+        super().add_product(out, _in_bfloat16(rows))
+
+    def transposed_times(self, rows: Tensor) -> Tensor:
+        return _in_bfloat16(self._given).t() @ _in_bfloat16(rows)
+
+
+def _in_bfloat16(numbers: Tensor) -> Tensor:
+    return numbers.bfloat16().to(numbers.dtype)
+
 
 class Int8Matrix(RightMatrix):
     """A matrix K X in int8, each column with its own scale, that rows of numbers in [-1, 1] are multiplied by.
@@ -83,6 +113,9 @@ class Int8Matrix(RightMatrix):
     def add_product(self, out: Tensor, rows: Tensor) -> None:
         out += self.times(rows)
 
+    def transposed_times(self, rows: Tensor) -> Tensor:
+        return self.times(rows.t()).t()
+
 
 def _in_127ths(rows: Tensor) -> Tensor:
     return (127 * rows).clamp_(-127, 127).round_()
@@ -97,8 +130,12 @@ class Kernels:
         """A matrix K X that rows are multiplied by; it must not change as long as it is used."""
         return RightMatrix(matrix)
 
-    def int8_matrix(self, matrix: Tensor) -> Int8Matrix:
-        """The same, rounded to int8; the rows must be in [-1, 1]."""
+    def bfloat16_matrix(self, matrix: Tensor) -> RightMatrix:
+        """The same, with matrix and rows rounded to bfloat16."""
+        return Bfloat16Matrix(matrix)
+
+    def int8_matrix(self, matrix: Tensor) -> RightMatrix:
+        """The same, with the matrix rounded to int8 and rows, which must be in [-1, 1], to 127ths."""
         return Int8Matrix(matrix)
 
     def table(self, packed: Tensor, lengths: list[int]) -> SourceTable:

@@ -14,7 +14,7 @@ from trdec.model.attention import AdditiveAttention, DotAttention
 from trdec.model.dropout import DecoderDropout, drop
 from trdec.model.fast.attention import parameters_of
 from trdec.model.fast.plan import Packing, ReferencedStates, StepPlan, embed_tokens
-from trdec.model.fast.recurrence import Layout, Recurrence, RNNInputs, RNNLayout, in_precision_of
+from trdec.model.fast.recurrence import Layout, Recurrence, RNNInputs, RNNLayout, in_precision_of, matrices_for
 from trdec.model.interfaces import DecoderPass, Encoding
 from trdec.model.lstm_cell import LSTMCell
 from trdec.model.readout import ProjectedReadout, TreeReadout
@@ -117,9 +117,10 @@ class FastNetwork:
         ]
         tensors = [inputs.tensors() for inputs, _ in prepared]
         layouts = [layout for _, layout in prepared]
-        layout = Layout(plan, encoding.lengths.tolist(), layouts[0], layouts[1] if words is not None else None)
-        rest = () if words is None else (*tensors[1], self.rnns[0].cell.input_weights["word"])
         hidden_weight = self.rnns[0].cell.hidden_weight
+        word_layout = layouts[1] if words is not None else None
+        layout = Layout(plan, encoding.lengths.tolist(), layouts[0], word_layout, matrices_for(hidden_weight))
+        rest = () if words is None else (*tensors[1], self.rnns[0].cell.input_weights["word"])
         found = in_precision_of(hidden_weight, Recurrence, layout, len(tensors[0]), *tensors[0], *rest)
 
         states, attention = [found[0]], [found[1][plan.num_rows :]]  # N H, N S

@@ -20,14 +20,14 @@ from torch.autograd.function import once_differentiable
 from trdec.model.attention import Attention
 from trdec.model.fast.attention import AttentionTape, ContextTape, comparison_of
 from trdec.model.fast.compiled import kernels_for
-from trdec.model.fast.kernels import RightMatrix, sum_by_row
+from trdec.model.fast.kernels import MakeMatrix, RightMatrix, sum_by_row
 from trdec.model.fast.plan import Packing, ReferencedStates, StepPlan, Visit, rows_before, take, visits_of
 
 
 def in_precision_of(parameter: Tensor, function: type[torch.autograd.Function], *arguments: Any) -> Any:
     """The function applied to the arguments, computed in the parameter's precision.
 
-    Under autocast, products outside a recurrence may have lower precision; inside it, errors would accumulate.
+    Under autocast, products outside a recurrence give results of lower precision; inside it, errors would accumulate.
     """
     converted = (
         argument.to(parameter.dtype) if isinstance(argument, Tensor) and argument.is_floating_point() else argument
@@ -35,6 +35,15 @@ def in_precision_of(parameter: Tensor, function: type[torch.autograd.Function], 
     )
     with torch.autocast(parameter.device.type, enabled=False):
         return function.apply(*converted)  # type: ignore[no-untyped-call]
+
+
+def matrices_for(parameter: Tensor) -> MakeMatrix:
+    """Under autocast on a processor, weights and what they multiply are rounded to bfloat16, but no sum and no state.
+
+    On a graphics processor, nothing in a recurrence is rounded.
+    """
+    kernels, device = kernels_for(parameter), parameter.device.type
+    return kernels.bfloat16_matrix if device == "cpu" and torch.is_autocast_enabled(device) else kernels.matrix
 
 
 class LSTMTape:
@@ -47,13 +56,15 @@ class LSTMTape:
         hidden: Tensor,  # B H
         cell: Tensor,  # B H
         mask: Tensor | None,  # B H   variational dropout of the hidden state where it enters the product
+        matrix: MakeMatrix,
     ) -> None:
         self.num_starts, size = hidden.shape
         places = len(gates)
         self.gates = gates
         self.hidden_weight = hidden_weight
         self.kernels = kernels_for(gates)
-        self.hidden_columns = self.kernels.matrix(hidden_weight.t())  # H 4H
+        self.hidden_columns = matrix(hidden_weight.t())  # H 4H
+        self._matrix = matrix
         self.mask = mask
         self.hidden = gates.new_empty(self.num_starts + places, size)  # B+N H
         self.cells = gates.new_empty(self.num_starts + places, size)  # B+N H
@@ -64,7 +75,7 @@ class LSTMTape:
     @cached_property
     def hidden_rows(self) -> RightMatrix:
         """4H H, which only the backward pass needs."""
-        return self.kernels.matrix(self.hidden_weight)
+        return self._matrix(self.hidden_weight)
 
     def forward(self, visit: Visit) -> Tensor:
         """The hidden states n H of the places visited."""
@@ -96,7 +107,7 @@ class LSTMTape:
         recurrent = take(self.hidden, before)  # N H
         if self.mask is not None:
             recurrent *= take(self.mask, rows)
-        return d_gates.t() @ recurrent
+        return self._matrix(d_gates).transposed_times(recurrent)
 
 
 class LSTMRecurrence(torch.autograd.Function):
@@ -104,10 +115,10 @@ class LSTMRecurrence(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, inputs: Tensor, hidden_weight: Tensor, mask: Tensor | None, packing: Packing
+        ctx: Any, inputs: Tensor, hidden_weight: Tensor, mask: Tensor | None, packing: Packing, matrix: MakeMatrix
     ) -> tuple[Tensor, Tensor]:
         zeros = inputs.new_zeros(len(packing.order), hidden_weight.shape[1])  # B H
-        tape = LSTMTape(inputs.clone(), hidden_weight, zeros, zeros, mask)
+        tape = LSTMTape(inputs.clone(), hidden_weight, zeros, zeros, mask, matrix)
         visits = visits_of(packing)
         for visit in visits:
             tape.forward(visit)
@@ -127,7 +138,7 @@ class LSTMRecurrence(torch.autograd.Function):
             d_here = d_recurrent[rows].add_(d_hidden[places])  # n H
             d_recurrent[rows] = tape.backward(visit, d_here, d_cell[rows], d_gates[places])
         d_weight = tape.hidden_weight_gradient(d_gates, rows_before(packing), packing.rows)
-        return d_gates, d_weight, None, None
+        return d_gates, d_weight, None, None, None
 
 
 def run_lstm(inputs: Tensor, hidden_weight: Tensor, mask: Tensor | None, packing: Packing) -> tuple[Tensor, Tensor]:
@@ -135,7 +146,8 @@ def run_lstm(inputs: Tensor, hidden_weight: Tensor, mask: Tensor | None, packing
 
     The cells and the variational dropout mask B H follow the packing's order of sequences.
     """
-    hidden, cells = in_precision_of(hidden_weight, LSTMRecurrence, inputs, hidden_weight, mask, packing)
+    matrix = matrices_for(hidden_weight)
+    hidden, cells = in_precision_of(hidden_weight, LSTMRecurrence, inputs, hidden_weight, mask, packing, matrix)
     return hidden, cells
 
 
@@ -182,20 +194,22 @@ class Layout:
     source_lengths: list[int]
     rule: RNNLayout
     word: RNNLayout | None
+    matrix: MakeMatrix
 
 
 class ParentTape:
     """The projections of parents' states into the gates, and their gradients."""
 
-    def __init__(self, referenced: ReferencedStates, weight: Tensor) -> None:
+    def __init__(self, referenced: ReferencedStates, weight: Tensor, matrix: MakeMatrix) -> None:
         self.referenced = referenced
         self.weight = weight
-        self.columns = kernels_for(weight).matrix(weight.t())  # H 4H
+        self._matrix = matrix
+        self.columns = matrix(weight.t())  # H 4H
         self.projected = weight.new_zeros(1 + len(referenced), weight.shape[0])  # 1+Q 4H
 
     def start_backward(self) -> None:
         """Discard what an earlier backward pass accumulated."""
-        self.weight_rows = kernels_for(self.weight).matrix(self.weight)  # 4H H
+        self.weight_rows = self._matrix(self.weight)  # 4H H
         self.d_projected = torch.zeros_like(self.projected)
 
     def project(self, step: int, hidden: Tensor) -> None:
@@ -212,23 +226,23 @@ class ParentTape:
 
     def gradient(self, hidden: Tensor) -> Tensor:
         """4H H, given the states N H of all places."""
-        return self.d_projected[1:].t() @ hidden.index_select(0, self.referenced.places)
+        return self._matrix(self.d_projected[1:]).transposed_times(hidden.index_select(0, self.referenced.places))
 
 
 class RNNTape:
     """An attentional LSTM with input feeding, and with parents if it has any, over all its places."""
 
-    def __init__(self, inputs: RNNInputs, layout: RNNLayout, source_lengths: list[int]) -> None:
+    def __init__(self, inputs: RNNInputs, layout: RNNLayout, source_lengths: list[int], matrix: MakeMatrix) -> None:
         self.layout, self.num_tokens = layout, len(inputs.tokens)
         gates = inputs.tokens.index_select(0, layout.token_rows)  # N 4H
-        self.lstm = LSTMTape(gates, inputs.hidden_weight, inputs.hidden, inputs.cell, layout.mask)
+        self.lstm = LSTMTape(gates, inputs.hidden_weight, inputs.hidden, inputs.cell, layout.mask, matrix)
         self.num_starts = self.lstm.num_starts
-        comparison = comparison_of(layout.attention, inputs.keys, source_lengths, inputs.attention)
+        comparison = comparison_of(layout.attention, inputs.keys, source_lengths, inputs.attention, matrix)
         self.attention = AttentionTape(comparison, len(gates))
         self.context = ContextTape(inputs.projected, source_lengths)
         self.parents: ParentTape | None = None
         if layout.parents is not None and inputs.parent_weight is not None:
-            self.parents = ParentTape(layout.parents, inputs.parent_weight)
+            self.parents = ParentTape(layout.parents, inputs.parent_weight, matrix)
 
     @property
     def states(self) -> Tensor:
@@ -296,10 +310,11 @@ class RNNTape:
 class WordsInRules:
     """The contribution of each row's most recent word state to the rule RNN's gates, and its gradient."""
 
-    def __init__(self, weight: Tensor, word: RNNTape) -> None:
+    def __init__(self, weight: Tensor, word: RNNTape, matrix: MakeMatrix) -> None:
         self.weight = weight  # 4H H
         self.word = word
-        self.columns = kernels_for(weight).matrix(weight.t())  # H 4H
+        self._matrix = matrix
+        self.columns = matrix(weight.t())  # H 4H
         self.latest = self.columns.times(word.lstm.hidden[: word.num_starts])  # B 4H
 
     def forward(self, visit: Visit, hidden: Tensor) -> None:
@@ -309,7 +324,7 @@ class WordsInRules:
 
     def start_backward(self) -> None:
         """Discard what an earlier backward pass accumulated."""
-        self.weight_rows = kernels_for(self.weight).matrix(self.weight)  # 4H H
+        self.weight_rows = self._matrix(self.weight)  # 4H H
         # The gradient of a word state's contribution is a sum over the steps until the next word state.
         self.d_latest = torch.zeros_like(self.latest)  # B 4H
         self.d_projected = self.latest.new_empty(len(self.word.lstm.hidden), self.latest.shape[1])  # B+W 4H
@@ -329,7 +344,7 @@ class WordsInRules:
 
     def gradient(self) -> Tensor:
         """4H H."""
-        return self.d_projected.t() @ self.word.lstm.hidden
+        return self._matrix(self.d_projected).transposed_times(self.word.lstm.hidden)
 
 
 class Tape:
@@ -337,12 +352,12 @@ class Tape:
 
     def __init__(self, layout: Layout, rule: RNNInputs, word: RNNInputs | None, word_to_rule: Tensor | None) -> None:
         self.plan = layout.plan
-        self.rule = RNNTape(rule, layout.rule, layout.source_lengths)
+        self.rule = RNNTape(rule, layout.rule, layout.source_lengths, layout.matrix)
         self.word: RNNTape | None = None
         self.words_in_rules: WordsInRules | None = None
         if layout.word is not None and word is not None and word_to_rule is not None:
-            self.word = RNNTape(word, layout.word, layout.source_lengths)
-            self.words_in_rules = WordsInRules(word_to_rule, self.word)
+            self.word = RNNTape(word, layout.word, layout.source_lengths, layout.matrix)
+            self.words_in_rules = WordsInRules(word_to_rule, self.word, layout.matrix)
         self.parents = [rnn.parents for rnn in (self.rule, self.word) if rnn is not None and rnn.parents is not None]
 
     def forward(self) -> None:

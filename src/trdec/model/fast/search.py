@@ -8,17 +8,18 @@ rows that write. All hypotheses of a sentence attend to it together, and none to
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from trdec.data.batch import SourceBatch
+from trdec.model.encoder import LSTMEncoder
 from trdec.model.fast.attention import KeyComparison, comparison_of, parameters_of
 from trdec.model.fast.compiled import kernels_for
-from trdec.model.fast.kernels import RightMatrix
+from trdec.model.fast.kernels import MakeMatrix, RightMatrix
 from trdec.model.fast.network import FastNetwork, FastRNN
 from trdec.model.fast.source_table import Readers, SourceTable
 from trdec.model.interfaces import Encoder, Encoding, SearchPrecision
@@ -43,9 +44,9 @@ class RowSource:
         The rows of a sentence are adjacent.
         """
         readers = Readers(self.numbers[places])
-        weights = hidden.new_empty(len(hidden), self.values.width)  # n S
+        weights = hidden.new_empty(readers.count, self.values.width)  # n S
         self.comparison.weights(readers, self.comparison.queries(hidden), weights)
-        contexts = hidden.new_zeros(len(hidden), self.values.sentences[0].shape[1])  # n X
+        contexts = hidden.new_zeros(readers.count, self.values.sentences[0].shape[1])  # n X
         self.values.add_sums(readers, weights, contexts)
         return contexts
 
@@ -76,11 +77,23 @@ class RNNRows:
         """A table of R' rows: these rows m of R at `places`, the new ones at `new_places`."""
 
         def merge(old: Tensor, changed: Tensor) -> Tensor:
-            table = old.new_empty(len(places) + len(new_places), old.shape[1])  # R' ...
+            table = old.new_empty(places.shape[0] + new_places.shape[0], old.shape[1])  # R' ...
             table.index_copy_(0, places, old.index_select(0, rows))
             return table.index_copy_(0, new_places, changed)
 
         return RNNRows(merge(self.cell, new.cell), merge(self.context, new.context))
+
+
+def laid_out_once(matrix: MakeMatrix) -> MakeMatrix:
+    """The first matrix that is asked for, laid out, whenever another is asked for: for weights that do not change."""
+    found: list[RightMatrix] = []
+
+    def lay_out(weight: Tensor) -> RightMatrix:
+        if not found:
+            found.append(matrix(weight))
+        return found[0]
+
+    return lay_out
 
 
 class SearchRNN:
@@ -92,29 +105,31 @@ class SearchRNN:
         embedding: Tensor,
         state_weights: list[Tensor],
         readout: list[Tensor],
-        matrix: Callable[[Tensor], RightMatrix],
+        matrix: MakeMatrix,
+        source_matrix: MakeMatrix,
     ) -> None:
         parts = rnn.cell.input_weights
         self.size = rnn.cell.hidden_size
-        self._attention = rnn.attention
         self._actions = functional.linear(embedding, parts["action"], rnn.cell.bias)  # A+1 4H
         self._kernels = kernels_for(embedding)
         self._states = matrix(torch.cat(state_weights, dim=1).t())  # K 4H   what multiplies the previous states
         # What multiplies the context: in the gates, 4H C, and in each V of the readout, F C.
-        self._contexts = torch.cat([parts["context"], *readout])
+        self._contexts = source_matrix(torch.cat([parts["context"], *readout]).t())  # C X
+        self._keys = source_matrix(rnn.attention.key_weight.t().clone())  # C H
+        parameters = [parameter.detach().clone() for parameter in parameters_of(rnn.attention)]
+        self._compare = partial(comparison_of, type(rnn.attention), parameters=parameters, matrix=laid_out_once(matrix))
         self.parents = matrix(parts["parent"].t().clone()) if "parent" in parts else None  # H 4H
 
     def source(self, encoding: Encoding) -> RowSource:
         """The source as this RNN attends to it."""
         states, lengths = encoding.packed_states, encoding.lengths.tolist()  # sum(S) C
-        keys, parameters = self._attention.keys(states), parameters_of(self._attention)
-        comparison = comparison_of(type(self._attention), keys, lengths, parameters)
-        values = self._kernels.table(functional.linear(states, self._contexts), lengths)
+        values = self._kernels.table(self._contexts.times(states), lengths)
+        comparison = self._compare(keys=self._keys.times(states), lengths=lengths)
         return RowSource(comparison, values, torch.arange(len(lengths), device=states.device))
 
     def start(self, cell: Tensor) -> RNNRows:
         """The rows before the first step, whose contexts are zero."""
-        return RNNRows(cell, cell.new_zeros(len(cell), len(self._contexts)))
+        return RNNRows(cell, cell.new_zeros(cell.shape[0], self._contexts.shape[1]))
 
     def gates(self, states: Tensor, context: Tensor, rows: Tensor, actions: Tensor) -> Tensor:
         """n 4H: what the previous states R K, their contexts R X and the actions n add, for these rows n of R.
@@ -148,8 +163,8 @@ class GrowingTable:
 
     def append(self, vectors: Tensor) -> Tensor:
         """The numbers n of the new rows, given their vectors n X."""
-        begin, end = self._size, self._size + len(vectors)
-        if end > len(self._table):
+        begin, end = self._size, self._size + vectors.shape[0]
+        if end > self._table.shape[0]:
             larger = self._table.new_empty(2 * end, self._table.shape[1])
             larger[:begin] = self._table[:begin]
             self._table = larger
@@ -185,10 +200,10 @@ class ProjectedParents:
 
     def gates(self, numbers: Tensor) -> Tensor:
         """n 4H: what the parents with these numbers n add to the gates; number 0 adds nothing."""
-        if len(self._places) < len(self._states):
+        if self._places.shape[0] < len(self._states):
             self._places = torch.cat([self._places, self._places.new_zeros(2 * len(self._states))])
         new = torch.unique(numbers[(self._places[numbers] == 0) & (numbers != 0)])  # m
-        if len(new):
+        if new.shape[0]:
             self._places[new] = self._projected.append(self._columns.times(self._states.at(new)))
         return self._projected.at(self._places[numbers])
 
@@ -249,11 +264,18 @@ class FastSearch:
             self._softmax = softmax
             kernels = kernels_for(output_matrix)
             matrix = kernels.int8_matrix if precision == "int8" else kernels.matrix
+            # Only an LSTM's states are known to be in [-1, 1].
+            source_matrix = matrix if type(encoder) is LSTMEncoder else kernels.matrix
             self._columns = [matrix(columns.clone()) for columns in softmax.columns(output_matrix)]  # F a each
             contexts = network.readout_contexts()  # F C for each V and RNN
             self._rnns = [
                 SearchRNN(
-                    rnn, network.embedding.detach(), state_weights, [of_rnns[number] for of_rnns in contexts], matrix
+                    rnn,
+                    network.embedding.detach(),
+                    state_weights,
+                    [of_rnns[number] for of_rnns in contexts],
+                    matrix,
+                    source_matrix,
                 )
                 for number, (rnn, state_weights) in enumerate(zip(network.rnns, network.state_weights(), strict=True))
             ]
@@ -295,8 +317,10 @@ class FastSearch:
     ) -> tuple[Tensor, FastState]:
         """Log-probabilities R A of the next action, and the state after it."""
         with torch.no_grad():
-            sentences = len(memory.starts[0])
-            places = torch.arange(sentences, device=previous.device).repeat_interleave(len(previous) // sentences)  # R
+            sentences = memory.starts[0].shape[0]
+            places = torch.arange(sentences, device=previous.device).repeat_interleave(
+                previous.shape[0] // sentences
+            )  # R
             if isinstance(state, FastTreeState):
                 features, after = self._step_in_tree(state, memory, previous, symbols, parents, places)
             else:
@@ -310,7 +334,7 @@ class FastSearch:
         gates = rnn.gates(state.states, state.rnns[0].context, rows, previous)  # R 4H
         cell = state.rnns[0].cell.index_select(0, rows)  # R H
         hidden, after = rnn.advance(gates, cell, memory.sources[0], places)  # R H
-        numbers = torch.arange(len(rows), device=rows.device)  # R
+        numbers = torch.arange(rows.shape[0], device=rows.device)  # R
         features = self._features([numbers], hidden, after.context[:, 4 * rnn.size :])  # R F
         return features, FastState(hidden, (after,), numbers)
 
@@ -351,7 +375,7 @@ class FastSearch:
         return features, FastTreeState(
             states,
             (rule, word),
-            torch.arange(len(rows), device=rows.device),
+            torch.arange(rows.shape[0], device=rows.device),
             last_word=last_word,
             writing=writing,
             parents=torch.cat([state.parents, here.unsqueeze(1)], dim=1),
@@ -369,11 +393,11 @@ class FastSearch:
         if len(self._readout) == 1:
             return (states @ self._readout[0]).add_(context).tanh_()
         size = self._readout[0].shape[1]
-        features = states.new_empty(len(states), size)  # R F
+        features = states.new_empty(states.shape[0], size)  # R F
         for rows, weight, projected in zip(
             due, self._readout, context.split_with_sizes([size] * len(due), dim=1), strict=True
         ):
-            if len(rows):
+            if rows.shape[0]:
                 found = projected.index_select(0, rows)  # n F
                 weight.add_product(found, states.index_select(0, rows))
                 features.index_copy_(0, rows, found.tanh_())

@@ -17,7 +17,7 @@ from trdec.model.attention import AdditiveAttention, DotAttention
 from trdec.model.fast import compiled
 from trdec.model.fast.attention import comparison_of
 from trdec.model.fast.compiled import CompiledKernels, compiled_kernels, kernels_for, using
-from trdec.model.fast.kernels import Kernels
+from trdec.model.fast.kernels import Kernels, RightMatrix
 from trdec.model.fast.source_table import Readers
 from trdec.model.translation_model import TranslationModel
 
@@ -119,24 +119,109 @@ def test_many_rows_are_multiplied_by_torch(build: CompiledKernels) -> None:
     assert "_panels" not in vars(right)
 
 
+SMALL_NUMBERS: list[Callable[[Kernels, Tensor], RightMatrix]] = [
+    lambda kernels, matrix: kernels.bfloat16_matrix(matrix),
+    lambda kernels, matrix: kernels.int8_matrix(matrix),
+]
+of_small_numbers = pytest.mark.parametrize("make", SMALL_NUMBERS, ids=["bfloat16", "int8"])
+
+
 @builds
+@of_small_numbers
 @settings(max_examples=30)
-@given(seed=seeds, rows=st.integers(0, 40), height=widths, width=widths, flipped=st.booleans())
-def test_a_product_in_int8_is_torchs(
-    build: CompiledKernels, seed: int, rows: int, height: int, width: int, flipped: bool
+@given(
+    seed=seeds,
+    rows=st.integers(0, 40),
+    height=widths,
+    width=widths,
+    flipped=st.booleans(),
+    strided=st.booleans(),
+    scale=st.sampled_from([1e-20, 1.0, 1e10]),
+)
+def test_a_product_of_small_numbers_is_torchs(
+    build: CompiledKernels,
+    make: Callable[[Kernels, Tensor], RightMatrix],
+    seed: int,
+    rows: int,
+    height: int,
+    width: int,
+    flipped: bool,
+    strided: bool,
+    scale: float,
 ) -> None:
     random = drawing(seed)
-    matrix = random(width, height).t() if flipped else random(height, width)
-    matrix[:, 0] = 0  # a column without a scale
-    left, wide = 0.7 * random(rows, height), random(rows, width + 5)  # some beyond 1, which become 1
-    wanted, added, right = TORCH.int8_matrix(matrix).times(left), wide.clone(), build.int8_matrix(matrix)
-    # The two round weights in the middle between whole numbers differently.
-    torch.testing.assert_close(right.times(left), wanted, rtol=1e-5, atol=0.02)
+    matrix = scale * (random(width, height).t() if flipped else random(height, width))
+    matrix[:, 0] = 0  # in int8, a column without a scale
+    left = random(rows, 2 * height)[:, ::2] if strided else random(rows, height)  # some beyond 1, in int8 they are 1
+    wide = scale * random(rows, width + 5)
+    right, added = make(build, matrix), wide.clone()
+    wanted = make(TORCH, matrix).times(left)
+    assert_near(right.times(left) / scale, wanted / scale, height)
     right.add_product(added[:, :width], left)
-    torch.testing.assert_close(added[:, :width] - wide[:, :width], wanted, rtol=1e-5, atol=0.02)
+    assert_near((added[:, :width] - wide[:, :width]) / scale, wanted / scale, height)
     assert torch.equal(added[:, width:], wide[:, width:])
     for row in range(rows):
         assert torch.equal(right.times(left[row : row + 1])[0], right.times(left)[row])
+
+
+@builds
+@given(seed=seeds, rows=counts, height=widths, width=widths)
+def test_sums_in_int8_are_exact(build: CompiledKernels, seed: int, rows: int, height: int, width: int) -> None:
+    """Whole numbers are added, so nothing is rounded but the result."""
+    random = drawing(seed)
+    matrix, left = random(height, width), random(rows, height).tanh()
+    assert torch.equal(build.int8_matrix(matrix).times(left), TORCH.int8_matrix(matrix).times(left))
+
+
+@builds
+def test_sums_in_int8_of_the_largest_numbers_do_not_overflow(build: CompiledKernels) -> None:
+    signs = torch.tensor([1.0, -1.0]).repeat(4000)  # K
+    for rows, columns in ((signs, signs), (-signs, signs), (signs.abs(), signs), (signs.abs(), -signs.abs())):
+        found = build.int8_matrix(columns.unsqueeze(1)).times(rows.unsqueeze(0))
+        torch.testing.assert_close(found.squeeze(), rows @ columns)
+
+
+@builds
+def test_a_product_in_bfloat16_rounds_to_even_and_keeps_what_is_no_number(build: CompiledKernels) -> None:
+    """Halfway between two numbers of bfloat16, beyond the largest, and not a number: as torch rounds."""
+    x = torch.tensor([1 + 2**-8, 1 + 3 * 2**-8, -1 - 2**-8, 1e-30, 3.4e38, -3.4e38, math.inf, math.nan, 0.0])
+    rounded = x.bfloat16().float()
+    one = torch.ones(1, 1)
+    as_rows = build.bfloat16_matrix(one).times(x.unsqueeze(1)).squeeze(1)
+    as_columns = build.bfloat16_matrix(x.unsqueeze(0)).times(one).squeeze(0)
+    for found in (as_rows, as_columns):
+        torch.testing.assert_close(found, rounded, rtol=0, atol=0, equal_nan=True)
+
+
+@builds
+@of_small_numbers
+@given(seed=seeds, rows=widths, height=widths, width=widths)
+def test_the_product_of_a_transposed_matrix_is_torchs(
+    build: CompiledKernels,
+    make: Callable[[Kernels, Tensor], RightMatrix],
+    seed: int,
+    rows: int,
+    height: int,
+    width: int,
+) -> None:
+    random = drawing(seed)
+    matrix, right = random(height, width), random(height, rows).tanh()
+    wanted = make(TORCH, matrix).times(right.t()).t()
+    assert_near(make(build, matrix).transposed_times(right), wanted, height)
+    assert_near(make(TORCH, matrix).transposed_times(right), wanted, height)
+    torch.testing.assert_close(build.matrix(matrix).transposed_times(right), matrix.t() @ right)
+
+
+@pytest.mark.parametrize("kernels", [TORCH, *BUILDS], ids=lambda kernels: kernels.name)
+@given(seed=seeds, rows=counts, height=widths, width=widths)
+def test_a_product_in_bfloat16_is_near_the_product(
+    kernels: Kernels, seed: int, rows: int, height: int, width: int
+) -> None:
+    """Both factors of a term err by a 256th of their size, or less."""
+    random = drawing(seed)
+    matrix, left = random(height, width), random(rows, height)
+    bound = 2.01 / 256 * (left.abs() @ matrix.abs())
+    assert ((kernels.bfloat16_matrix(matrix).times(left) - left @ matrix).abs() <= bound + 1e-6).all()
 
 
 @pytest.mark.parametrize("kernels", [TORCH, *BUILDS], ids=lambda kernels: kernels.name)
@@ -244,7 +329,7 @@ def test_attention_is_torchs(
     found = []
     for kernels in (build, TORCH):
         with using(kernels):
-            comparison = comparison_of(kind, keys.clone(), lengths, parameters)
+            comparison = comparison_of(kind, keys.clone(), lengths, parameters, kernels.matrix)
             queries, weights = comparison.queries(hidden), torch.empty(readers.count, max(lengths))
             comparison.weights(readers, queries, weights)
             outputs = [weights]
@@ -264,7 +349,7 @@ def test_attention_is_torchs(
 def test_attention_beyond_all_numbers_is_not_a_number(build: CompiledKernels) -> None:
     """A training that diverges must show it, whatever computes it."""
     with using(build):
-        comparison = comparison_of(DotAttention, torch.tensor([[math.nan], [1.0]]), [2], ())
+        comparison = comparison_of(DotAttention, torch.tensor([[math.nan], [1.0]]), [2], (), build.matrix)
         weights = torch.empty(1, 2)
         comparison.weights(Readers(torch.tensor([0])), torch.ones(1, 1), weights)
     assert weights.isnan().all()

@@ -60,7 +60,9 @@ def test_training_computes_the_definition(kind: str, at_once: int, seed: int, le
     parameters = parameters_of(attention)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(source_table, "CACHED", at_once)
-        comparison = comparison_of(KINDS[kind], keys, lengths, [parameter.detach() for parameter in parameters])
+        comparison = comparison_of(
+            KINDS[kind], keys, lengths, [parameter.detach() for parameter in parameters], kernels_for(keys).matrix
+        )
         tape = AttentionTape(comparison, len(sentences))
         for begin, chosen in visits:
             tape.forward(begin, hidden[begin : begin + len(chosen)], Readers(torch.tensor(chosen)))
@@ -86,7 +88,9 @@ def test_training_computes_the_definition(kind: str, at_once: int, seed: int, le
 
 def rows_of(attention: Attention, keys: list[Tensor], values: list[Tensor]) -> RowSource:
     lengths = [len(each) for each in keys]
-    comparison = comparison_of(type(attention), torch.cat(keys), lengths, parameters_of(attention))
+    comparison = comparison_of(
+        type(attention), torch.cat(keys), lengths, parameters_of(attention), kernels_for(keys[0]).matrix
+    )
     table = kernels_for(values[0]).table(torch.cat(values), lengths)
     return RowSource(comparison, table, torch.arange(len(lengths)))
 
@@ -158,7 +162,13 @@ def test_sentences_that_leave_take_nothing_from_the_others() -> None:
 def test_a_query_that_overflows_does_no_harm_beside_padding() -> None:
     attention = additive(torch.float32)
     with using(Kernels()):
-        comparison = comparison_of(AdditiveAttention, torch.randn(5, SIZE), [3, 2], parameters_of(attention))
+        comparison = comparison_of(
+            AdditiveAttention,
+            torch.randn(5, SIZE),
+            [3, 2],
+            parameters_of(attention),
+            kernels_for(torch.empty(0)).matrix,
+        )
         tape = AttentionTape(comparison, 2)
         with torch.no_grad():
             tape.forward(0, torch.full((2, SIZE), 60.0), Readers(torch.tensor([0, 1])))
