@@ -219,7 +219,7 @@ def _unpack_tar(archive: Path, folder: Path, read: _Room, written: _Room) -> Non
         tarfile.open(fileobj=cast(IO[bytes], _TarContent(content, read)), mode="r:") as tar,
     ):
         while (member := tar.next()) is not None:
-            tar.members = []  # it keeps all of them
+            tar.members = []  # type: ignore[attr-defined]  # it keeps all of them
             path = _inside(archive, folder, member.name)
             file = tar.extractfile(member) if member.isreg() else None
             if file is not None:

@@ -271,12 +271,13 @@ def join_ranks(limit: float) -> Iterator[Ranks]:
     if int(os.environ.get("WORLD_SIZE", "1")) == 1 or "RANK" not in os.environ:
         yield ALONE
         return
-    from torch.distributed.rendezvous import rendezvous  # not in every build of torch
+    from torch.distributed.distributed_c10d import PrefixStore  # not in every build of torch
+    from torch.distributed.rendezvous import rendezvous
 
     patience = timedelta(seconds=limit)
     try:
         whole, number, count = next(iter(rendezvous("env://", timeout=patience)))
-        store = distributed.PrefixStore(fresh_part(whole, number, count, limit), whole)
+        store = PrefixStore(fresh_part(whole, number, count, limit), whole)
         backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
         distributed.init_process_group(backend, store=store, rank=number, world_size=count, timeout=patience)
     except (RuntimeError, ValueError) as error:
