@@ -130,7 +130,7 @@ class _TarContent(io.RawIOBase):
 _LONGEST_HEADER = 1 << 20
 
 
-def unpack(archive: Path, folder: Path, times: int = 500) -> None:
+def unpack(archive: Path, folder: Path, times: int = 200) -> None:
     """Unpack a tar file (compressed or not), a zip file, or a single gzipped file into the folder.
 
     An archive that would become more than 64 MiB, and more than so many times its size, is refused.
@@ -219,7 +219,7 @@ def _unpack_tar(archive: Path, folder: Path, read: _Room, written: _Room) -> Non
         tarfile.open(fileobj=cast(IO[bytes], _TarContent(content, read)), mode="r:") as tar,
     ):
         while (member := tar.next()) is not None:
-            tar.members = []  # it keeps all of them
+            tar.members = []  # type: ignore[attr-defined]  # it keeps all of them
             path = _inside(archive, folder, member.name)
             file = tar.extractfile(member) if member.isreg() else None
             if file is not None:
