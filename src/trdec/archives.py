@@ -130,7 +130,7 @@ class _TarContent(io.RawIOBase):
 _LONGEST_HEADER = 1 << 20
 
 
-def unpack(archive: Path, folder: Path, times: int = 500) -> None:
+def unpack(archive: Path, folder: Path, times: int = 200) -> None:
     """Unpack a tar file (compressed or not), a zip file, or a single gzipped file into the folder.
 
     An archive that would become more than 64 MiB, and more than so many times its size, is refused.

@@ -220,7 +220,7 @@ def _zstandard_pieces(packed: BinaryIO) -> Iterator[bytes]:
 
 
 LEAST_UNPACKED = 1 << 26
-MOST_PACKED = 500
+MOST_PACKED = 200
 """A file may unpack to 64 MiB, or to this many times its size; real text becomes three to twenty times as long."""
 
 
