@@ -10,6 +10,7 @@ import time
 import pytest
 
 from support.serving import Served
+from trdec.serve.requests import JSON_TYPE, LibreRequest, Refusal, read_request
 
 TRANSLATE = {"q": "a", "source": "vel", "target": "en", "api_key": "secret"}
 
@@ -74,6 +75,14 @@ def test_a_body_that_cannot_be_read_is_refused(empty: Served, body: bytes, kind:
         answer = empty.client.post(path, content=body, headers={"content-type": kind})
         assert answer.status_code == 400
         assert isinstance(answer.json()["error"], str)
+
+
+@pytest.mark.parametrize(
+    "body", [b"[" * 100_000, b'{"q":' * 100_000, b'{"q":' + b"[" * 100_000 + b"]" * 100_000 + b"}"]
+)
+def test_json_may_be_deeper_than_any_stack(body: bytes) -> None:
+    with pytest.raises(Refusal, match="expected a JSON object"):
+        read_request(LibreRequest, JSON_TYPE, body)
 
 
 def test_a_body_that_is_too_large_is_refused_before_it_is_read(empty: Served) -> None:
