@@ -56,7 +56,7 @@ def _load(paths: Sequence[Path], precision: Literal["float32", "int8"], threads:
     if translator.codec.system.source_annotation is not None:
         raise UsageError(
             f"{first}: this model reads {translator.codec.system.source_trees} trees of the source, which a parser "
-            "must find, so it cannot be served. Translate with `trdec translate --source-trees`, or serve a model "
+            "must find, so it cannot be served. Translate with `trdec translate`, or serve a model "
             "whose source_trees are built from the words."
         )
     return translator

@@ -23,7 +23,7 @@ from trdec.trees.tree import Nonterminal
 
 TOO_LONG = "held more pieces than any sentence the model was trained on"
 UNKNOWN_CHARACTERS = "held characters or words that the model does not know"
-NO_TREE = "had no parse that could be read and has the same words, and were given a flat tree"
+UNUSABLE_PARSE = "had no parse that could be read and has the same words, and were given a flat tree"
 CONTROL_CHARACTERS = "held control characters or lone surrogates, which were read as spaces"
 
 
@@ -98,7 +98,7 @@ def read_source(codec: Codec, line: str | ParsedLine, longest: int | None) -> So
     else:
         found = source_tree(codec.system, codec.source_side, Line(line.parse[0].place, clean), words, line.parse)
         tree = flat(words) if isinstance(found, LeftOut) else found.tree
-        remarks += [NO_TREE] if isinstance(found, LeftOut) else []
+        remarks += [UNUSABLE_PARSE] if isinstance(found, LeftOut) else []
     pieces = codec.encode_source_words(words, tree)
     numbers = pieces if tree is None else pieces[pieces[:, 1] == 1, 0]  # of the text
     if longest is not None and len(numbers) - 1 > longest:

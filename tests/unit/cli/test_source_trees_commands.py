@@ -16,7 +16,7 @@ from trdec.configuration.sections import CorpusConfiguration, DataConfiguration
 from trdec.errors import UsageError
 from trdec.serve.model_process import _load
 from trdec.systems import System
-from trdec.translation.source import NO_TREE
+from trdec.translation.source import UNUSABLE_PARSE
 from trdec.translation.translator import Translator
 
 SENTENCES = 4
@@ -120,7 +120,7 @@ def test_a_line_whose_parse_is_no_good_is_still_translated(
     (tmp_path / "parses").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     result = run(translate_command, parsed, files["source"], "--source-trees", tmp_path / "parses")
     assert result.returncode == 0
-    assert f"2 lines {NO_TREE}." in result.stderr
+    assert f"2 lines {UNUSABLE_PARSE}." in result.stderr
     expected = files["target"].read_text(encoding="utf-8").splitlines()
     assert [result.stdout.splitlines()[number] for number in (0, 3)] == [expected[0], expected[3]]
     assert len(result.stdout.splitlines()) == SENTENCES

@@ -117,6 +117,28 @@ def test_sources_without_a_good_tree_are_left_out_and_counted(toy: Path, tmp_pat
     assert f"{parses}, line 4" in " ".join(made.report.train.first["parser found no tree"])
 
 
+def test_rules_are_not_counted_where_the_source_is_left_out(toy: Path, tmp_path: Path) -> None:
+    """Of a sentence of twenty words, whose rule no other has."""
+    for name, place, changed in (("train.vel", 3, "u " * 20), ("train.en.con", 3, "(())")):
+        lines = (toy / name).read_text(encoding="utf-8").splitlines()
+        lines[place] = changed
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    chosen = system(trees=("flat",), transforms=("wrap-words",), source_trees="constituency")
+    parses = tmp_path / "train.en.con"
+    for given, expected in (({"source_constituency": parses}, False), ({}, True)):
+        data = from_english(toy, target=tmp_path / "train.vel", **given)
+        made = prepare(data, chosen, tmp_path / f"model-{expected}")
+        assert any(str(action).count("NULL") == 20 for action in made.codec.table.actions) == expected
+
+
+def test_a_sentence_has_the_same_tree_whenever_it_is_built(toy: Path, tmp_path: Path) -> None:
+    made = prepare(from_english(toy), system(source_trees="random-binary"), tmp_path)
+    lines = (toy / "train.en").read_text(encoding="utf-8").splitlines()
+    for number in range(20):
+        example = made.train[number]
+        assert np.array_equal(example.source, made.codec.encode_source(lines[example.sentence]))
+
+
 def test_a_label_that_training_never_saw_is_unknown_but_its_source_is_kept(toy: Path, tmp_path: Path) -> None:
     data = from_english(toy)
     lines = [line.replace("(NP ", "(QQ ") for line in (toy / "dev.en.con").read_text().splitlines()]
