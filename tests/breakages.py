@@ -376,7 +376,7 @@ BREAKAGES = [
     ),
     Breakage(
         "text.py",
-        "                max_sentence_length=LONGEST_LINE,\n",
+        "                max_sentence_length=_LONGEST_LINE,\n",
         "",
         "tests/unit/data/test_data_prepare.py::test_very_long_lines_are_learnt_from",
     ),

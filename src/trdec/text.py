@@ -22,7 +22,7 @@ SubwordKind = Literal["bpe", "unigram"]
 _AS_WRITTEN = {"add_dummy_prefix": False, "remove_extra_whitespaces": False}
 """sentencepiece's options for words that carry their spaces."""
 
-LONGEST_LINE = 2**30
+_LONGEST_LINE = 2**30
 """Bytes of a line to learn from; sentencepiece silently skips longer lines, by default from 4192 bytes on."""
 
 
@@ -88,7 +88,7 @@ class Subwords:
                 vocab_size=size,
                 character_coverage=1.0,
                 num_threads=1,  # the same model on every machine
-                max_sentence_length=LONGEST_LINE,
+                max_sentence_length=_LONGEST_LINE,
                 minloglevel=2,
                 **options,
             )

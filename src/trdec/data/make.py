@@ -26,7 +26,7 @@ from trdec.tokenisers import Tokeniser, chosen_tokeniser
 if TYPE_CHECKING:
     from trdec.progress import Progress
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 PART = 1_000_000
 """Sentence pairs per part: what a kill can cost."""
@@ -83,7 +83,7 @@ class Maker:
                 )
         inspection = inspect(configuration, readers[0], codec, train)
         for warning in inspection.warnings:
-            log.warning("WARNING: %s", warning)
+            _log.warning("WARNING: %s", warning)
         return Report(train, dev, codec.source_size, dict(Counter(codec.table.kinds)), inspection)
 
     def _kept_side(self, name: str, texts: Sequence[Path], unfinished: Path) -> Side:
@@ -136,7 +136,7 @@ class Maker:
                 Part.write(folder, self._told(encoded, task, begin, total), reader)
                 part = Part(folder, reader)
             else:
-                log.info("%s: encoded before, used again", folder)
+                _log.info("%s: encoded before, used again", folder)
                 deque(own, maxlen=0)
             yield part
         deque(pairs, maxlen=0)  # notices files of different lengths, also where nothing was encoded
@@ -178,5 +178,5 @@ def _opened(folder: Path, reader: Reader) -> Part | None:
     try:
         return Part(folder, reader)
     except StoredDataError as error:
-        log.warning("%s: made again: %s", folder, error)
+        _log.warning("%s: made again: %s", folder, error)
         return None

@@ -81,7 +81,7 @@ def unpacked_model(archive: Path) -> Iterator[Path]:
         folder = Path(name)
         try:
             with write_errors(archive):
-                unpack(archive, folder, MOST_PACKED)
+                unpack(archive, folder, MOST_PACKED_MODEL)
             inner = list(folder.iterdir())
             yield inner[0] if len(inner) == 1 and inner[0].is_dir() else folder
         except DownloadError as error:
@@ -90,7 +90,7 @@ def unpacked_model(archive: Path) -> Iterator[Path]:
             raise type(error)(str(error).replace(name, str(archive))) from error
 
 
-MOST_PACKED = 20
+MOST_PACKED_MODEL = 20
 """An archive may unpack to this many times its size: weights hardly get smaller by compression."""
 
 

@@ -171,7 +171,7 @@ def test_paths_of_data_are_below_the_folder(write: Any) -> None:
         (
             "batches: {xyz: 3}",
             [],
-            "my.yaml, line 6: batches has no key 'xyz'. It has batch_type, batch_size, subword_dropout.",
+            "my.yaml, line 6: batches has no key 'xyz'. It has batch_type, batch_size, trees, subword_dropout.",
         ),
         (
             "",

@@ -235,7 +235,7 @@ def test_equal_sides_raw_text_and_much_left_out_are_noticed(tmp_path: Path, capl
     ("content", "error", "what"),
     [
         (lzma.compress(b"a cat\n"), EncodingError, "xz"),
-        (b'{"de": "eine Katze", "en": "a cat"}\n', TextFormatError, "fields de, en"),
+        (b'{"de": "eine Katze", "en": "a cat"}\n', TextFormatError, "fields .de, en"),
         ("a cat\n".encode("utf-16"), EncodingError, "UTF-16"),
         ("a cat sleeps here\n".encode("utf-16-le"), EncodingError, "UTF-16"),
         (b"eine Katze\ta cat\nein Hund\ta dog\n", TextFormatError, "2 columns separated by tabs"),

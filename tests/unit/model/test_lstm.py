@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from trdec.configuration.sections import ModelConfiguration
 from trdec.data.batch import SourceBatch
 from trdec.model.encoder import LSTMEncoder
+from trdec.model.fast.kernels import RightMatrix
 from trdec.model.fast.plan import Packing
 from trdec.model.fast.recurrence import LSTMRecurrence
 from trdec.model.lstm_cell import LSTMCell
@@ -75,4 +76,6 @@ def test_the_recurrence_has_the_gradients_of_its_values_with_dropped_states() ->
     inputs = torch.randn(6, 8, dtype=torch.float64, requires_grad=True)
     weight = torch.randn(8, 2, dtype=torch.float64, requires_grad=True)
     mask = torch.tensor([[2.0, 0.0], [0.0, 2.0], [2.0, 2.0]], dtype=torch.float64)
-    assert torch.autograd.gradcheck(lambda x, w: LSTMRecurrence.apply(x, w, mask, packing), (inputs, weight))
+    assert torch.autograd.gradcheck(
+        lambda x, w: LSTMRecurrence.apply(x, w, mask, packing, RightMatrix), (inputs, weight)
+    )

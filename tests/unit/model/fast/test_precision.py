@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
@@ -12,8 +13,12 @@ from trdec.model.fast.kernels import Kernels
 from trdec.model.fast.plan import Packing
 from trdec.model.fast.recurrence import run_lstm
 from trdec.model.translation_model import DECODERS, ENCODERS, TranslationModel
+from trdec.systems import TREE_ENCODER_NAMES
 
 torch.set_num_threads(1)
+
+SOURCE = SourceBatch(torch.tensor([[1, 2, 3]]), torch.tensor([3]))
+SOURCE_WITH_TREE = SourceBatch.of([np.array([(1, 1, 4), (2, 1, 4), (3, 1, 0), (4, 0, 0)], dtype=np.int32)])
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
@@ -26,7 +31,7 @@ def test_autocast_changes_the_loss_little(encoder: str, decoder: str) -> None:
     model = TranslationModel(ModelConfiguration(embedding_size=8, hidden_size=8), inventory, encoder, decoder)
     steps = torch.tensor([[0, 1, 2, 0]])
     batch = Batch(
-        source=SourceBatch(torch.tensor([[1, 2, 3]]), torch.tensor([3])),
+        source=SOURCE_WITH_TREE if encoder in TREE_ENCODER_NAMES else SOURCE,
         actions=steps,
         symbols=(steps > 0).long(),
         parents=torch.tensor([[0, 1, 1, 0]]),
