@@ -63,7 +63,6 @@ class TreeLSTMEncoder(nn.Module):
         # Nodes stand level by level here, and what children pass to a level waits there in parts, one for each level
         # that it comes from: everything is then copied once, however deep the tree is.
         order = torch.cat([level.nodes for level in levels.of_nodes])  # M
-        sizes = [len(level.nodes) for level in levels.of_nodes]
         rows = rows[order]
         embedded = self.sequence.embedding(labels[order])  # M E
         state_mask: Tensor | None = None
@@ -71,10 +70,22 @@ class TreeLSTMEncoder(nn.Module):
             embedded = drop(embedded, sample_embedding_mask(tuple(embedded.shape), self.dropout, embedded))
             state_mask = sample_mask((int(rows.max()) + 1, self.output_size), self.dropout.states, embedded)  # B C
         inputs = nn.functional.linear(embedded, self.cell.input_weights["label"], self.cell.bias)  # M 4C
+        precision = self.cell.hidden_weight.dtype
+        # Sums of children and the products of so few rows are neither faster nor good in less than full precision.
+        with torch.autocast(pieces.device.type, enabled=False):
+            hiddens, cells = self._climb(levels, pieces.to(precision), inputs.to(precision), state_mask, rows)
+        back = torch.argsort(order)  # M
+        return hiddens[back], cells[back]
+
+    def _climb(
+        self, levels: Levels, pieces: Tensor, inputs: Tensor, state_mask: Tensor | None, rows: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Hidden states and cells of the nodes, level by level, M C each."""
         weight_i, weight_f, weight_o, weight_g = self.cell.hidden_weight.chunk(4)  # C C each
         of_sum = torch.cat([weight_i, weight_o, weight_g])  # 3C C
         waiting: dict[int, list[tuple[Tensor, Tensor]]] = defaultdict(list)
         _deliver(waiting, levels.of_pieces, pieces, pieces)
+        sizes = [len(level.nodes) for level in levels.of_nodes]
         hiddens, cells = [], []
         parts = zip(levels.of_nodes, inputs.split_with_sizes(sizes), rows.split_with_sizes(sizes), strict=True)
         for number, (level, level_inputs, level_rows) in enumerate(parts, start=1):
@@ -93,8 +104,7 @@ class TreeLSTMEncoder(nn.Module):
             hiddens.append(hidden)
             cells.append(cell)
             _deliver(waiting, level.above, hidden, cell)
-        back = torch.argsort(order)  # M
-        return torch.cat(hiddens)[back], torch.cat(cells)[back]
+        return torch.cat(hiddens), torch.cat(cells)
 
 
 @dataclass(frozen=True)
