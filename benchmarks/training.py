@@ -159,9 +159,7 @@ def make_batch(work: Load, numbers: list[int]) -> Batch:
     return Batch(SourceBatch(source, lengths), actions, symbols, parents, padding)
 
 
-def train(
-    model: TranslationModel, optimiser: torch.optim.Optimizer, batch: Batch, precision: str = "float32"
-) -> None:
+def train(model: TranslationModel, optimiser: torch.optim.Optimizer, batch: Batch, precision: str = "float32") -> None:
     """One update."""
     optimiser.zero_grad()
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=precision == "bfloat16"):
