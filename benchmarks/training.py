@@ -160,30 +160,37 @@ def make_batch(work: Load, numbers: list[int]) -> Batch:
     return Batch(SourceBatch(source, lengths), actions, symbols, parents, padding)
 
 
-def train(model: TranslationModel, optimiser: torch.optim.Optimizer, batch: Batch) -> None:
+def train(model: TranslationModel, optimiser: torch.optim.Optimizer, batch: Batch, precision: str = "float32") -> None:
     """One update."""
     optimiser.zero_grad()
-    loss = model.loss(batch)
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=precision == "bfloat16"):
+        loss = model.loss(batch)
     (loss.total / batch.num_sentences).backward()  # type: ignore[no-untyped-call]
     torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)
     optimiser.step()
 
 
 def measure(
-    work: Load, configuration: ModelConfiguration, encoder: str, decoder: str, budget: int, seconds: float
+    work: Load,
+    configuration: ModelConfiguration,
+    encoder: str,
+    decoder: str,
+    budget: int,
+    seconds: float,
+    precision: str = "float32",
 ) -> dict[str, object]:
     """The speed of updates on batches of this size."""
     torch.manual_seed(1)
     model = TranslationModel(configuration, work.inventory, encoder, decoder)
     optimiser = torch.optim.Adam(model.parameters(), lr=0.001, fused=True)
     stream = batches(work, budget, seed=3)
-    train(model, optimiser, next(stream))
+    train(model, optimiser, next(stream), precision)
     rates = [matrix_product_rate(0.5)]
     subwords = actions = sentences = updates = 0
     begin, processor_begin = time.perf_counter(), time.process_time()
     while time.perf_counter() - begin < seconds or updates < 2:
         batch = next(stream)
-        train(model, optimiser, batch)
+        train(model, optimiser, batch, precision)
         subwords += int(work.is_subword[batch.actions[~batch.padding]].sum())
         actions += batch.num_actions
         sentences += batch.num_sentences
@@ -200,6 +207,7 @@ def measure(
         "embedding_size": configuration.embedding_size,
         "hidden_size": configuration.hidden_size,
         "readout": configuration.readout,
+        "precision": precision,
         "steps_per_batch": budget,
         "sentences_per_batch": round(sentences / updates, 1),
         "updates": updates,
@@ -249,6 +257,7 @@ def main() -> None:
     parser.add_argument("--embedding-size", type=int, help="also the width of Transformers; by default the hidden size")
     parser.add_argument("--layers", type=int, default=4, help="layers of Transformers")
     parser.add_argument("--growth", action="store_true", help="measure how cost grows with sentences and corpus")
+    parser.add_argument("--precision", choices=["float32", "bfloat16"], nargs="+", default=["float32"])
     parser.add_argument("--seconds", type=float, default=15.0, help="how long to measure each batch size")
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
@@ -268,8 +277,10 @@ def main() -> None:
                 print(json.dumps(result), flush=True)
             continue
         work = load(pairs, decoder)
-        for budget in arguments.steps_per_batch or DEFAULT_SIZES[target_of(decoder)]:
-            print(json.dumps(measure(work, configuration, encoder, decoder, budget, arguments.seconds)), flush=True)
+        sizes = arguments.steps_per_batch or DEFAULT_SIZES[target_of(decoder)]
+        for budget, precision in product(sizes, arguments.precision):
+            found = measure(work, configuration, encoder, decoder, budget, arguments.seconds, precision)
+            print(json.dumps(found), flush=True)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-SETTINGS = ("decoder", "system", "hidden_size", "steps_per_batch", "beam_size", "rows")
+SETTINGS = ("decoder", "system", "hidden_size", "steps_per_batch", "beam_size", "rows", "precision")
 """What tells the figures of one run apart."""
 
 RATES = ("subwords_per_second_cpu", "sentences_per_cpu_second")
@@ -52,10 +52,11 @@ def main() -> None:
         order = [arguments.before, arguments.after][:: 1 if number % 2 == 0 else -1]
         measured = {checkout: rates(checkout, command) for checkout in order}
         before, after = measured[arguments.before], measured[arguments.after]
-        if before.keys() != after.keys():
+        if len(before) != len(after):
             sys.exit(f"the two checkouts measure different things: {sorted(before.keys() ^ after.keys())}")
-        for setting, rate in after.items():
-            ratios.setdefault(setting, []).append(rate / before[setting])
+        # An older checkout may name fewer settings, but it measures in the same order.
+        for (setting, rate), rate_before in zip(after.items(), before.values(), strict=True):
+            ratios.setdefault(setting, []).append(rate / rate_before)
     for setting, found in ratios.items():
         row = {
             "setting": ", ".join(setting),

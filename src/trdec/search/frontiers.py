@@ -124,7 +124,7 @@ class Cells:
         """The numbers n of the new cells; `below` may refer to cells of the same call, from `next_number` on."""
         begin, end = self._size, self._size + symbols.shape[0]
         if end > self._table.shape[0]:
-            room = self._table.new_zeros(max(end, len(self._table)), self._table.shape[1])
+            room = self._table.new_zeros(max(end, self._table.shape[0]), self._table.shape[1])
             self._table = torch.cat([self._table, room])
         rows = self._table[begin:end]
         rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3:] = symbols, parents, below, needs
