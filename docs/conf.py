@@ -30,6 +30,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["images"]
 myst_heading_anchors = 4
+suppress_warnings = ["ref.python"]  # a name that `import trdec` gives is that of its module, too
 default_role = "code"  # our docstrings have names in single backticks
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"

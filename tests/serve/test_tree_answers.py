@@ -86,6 +86,8 @@ def test_greedy_search_and_lengths(served: Served, lines: list[str]) -> None:
         ({"text": "a", "model": "../etc/passwd"}, "model", "vel-en"),
         ({"text": "a", "beam_size": 0}, "beam_size", "1"),
         ({"text": "a", "beam_size": 21}, "beam_size", "20.*21"),
+        ({"text": "a", "beam_size": 10**400}, "beam_size", "20.*larger"),
+        ({"text": "a", "words": 10**400}, "words", "larger"),
         ({"text": "a", "n_best": 50}, "n_best", "20.*50"),
         ({"text": "a", "beam": 5}, "beam", "beam"),
         ({"text": "a", "length": {"power": -1}}, "length.power", "0"),

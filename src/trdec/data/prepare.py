@@ -2,11 +2,11 @@
 
     MODEL/
         codec/               subwords, and rules or marks
+        .data.unfinished/    what a preparation that was killed had done
         data/
             train/, dev/     the examples
             report.json      what was left out
             preparation.json what all of this was made from; written last
-        .data.unfinished/    what a preparation that was killed had done
 
 Files count by their content, not by name, size or time: a corpus may be moved, copied or checked out again without
 being prepared again, and no edit goes unseen. Hashing a file takes a small part of the time that preparing it takes.

@@ -139,7 +139,8 @@ def tree_settings(request: TreeRequest, beam_size: int, limits: ServerLimits) ->
     }
     for field, (found, most) in asked.items():
         if not found <= most:
-            raise Refusal(400, f"{field}: expected at most {most:g}, found {found:g}.", field)
+            shown = f"{found:g}" if found < 1e9 else "a larger number"  # JSON has whole numbers that no float holds
+            raise Refusal(400, f"{field}: expected at most {most:g}, found {shown}.", field)
     if length.min_ratio > length.max_ratio:
         raise Refusal(400, "length.min_ratio: expected no more than length.max_ratio.", "length.min_ratio")
     if request.words is not None and request.skeleton is not None:
