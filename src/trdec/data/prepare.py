@@ -1,12 +1,10 @@
 """Corpora prepared for training: made once, and again only when something they depend on changed.
 
-    MODEL/
-        codec/               subwords, and rules or marks
-        .data.unfinished/    what a preparation that was killed had done
-        data/
-            train/, dev/     the examples
-            report.json      what was left out
-            preparation.json what all of this was made from; written last
+    MODEL/codec/                   subwords, and rules or marks
+    MODEL/data/train/, data/dev/   the examples
+    MODEL/data/report.json         what was left out
+    MODEL/data/preparation.json    what all of this was made from; written last
+    MODEL/.data.unfinished/        what a preparation that was killed had done
 
 Files count by their content, not by name, size or time: a corpus may be moved, copied or checked out again without
 being prepared again, and no edit goes unseen. Hashing a file takes a small part of the time that preparing it takes.
