@@ -134,6 +134,14 @@ def leave_docs(application: Sphinx, document: nodes.document) -> None:
         link.replace_self(content)
 
 
+def leave_out_docstring_of_dict(
+    _application: Sphinx, _what: str, _name: str, thing: object, _options: Any, lines: list[str]
+) -> None:
+    """A table that is imported under a second name has no docstring there but that of `dict`."""
+    if isinstance(thing, dict) and lines and lines[0].startswith("dict("):
+        lines.clear()
+
+
 def keep_backslashes(
     _application: Sphinx, _what: str, _name: str, _found: Any, _options: Any, lines: list[str]
 ) -> None:
@@ -143,6 +151,7 @@ def keep_backslashes(
 
 def setup(application: Sphinx) -> dict[str, Any]:
     """Tell Sphinx of the functions above."""
+    application.connect("autodoc-process-docstring", leave_out_docstring_of_dict)
     application.connect("autodoc-process-docstring", keep_backslashes)
     application.connect("source-read", add_to_page)
     application.connect("doctree-read", leave_docs, priority=1)  # before downloads are collected
