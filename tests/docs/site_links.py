@@ -26,7 +26,9 @@ class Page(HTMLParser):
 
 def broken(site: Path) -> list[str]:
     """Every link that leads to no file, or to no place in it."""
-    pages = {path: Page(path.read_text(encoding="utf-8")) for path in sorted(site.rglob("*.html"))}
+    # Files to download, such as the server's own page, are no pages of the site.
+    files = (path for path in sorted(site.rglob("*.html")) if "_downloads" not in path.parts)
+    pages = {path: Page(path.read_text(encoding="utf-8")) for path in files}
     found: list[str] = []
     for path, page in pages.items():
         for link in sorted(page.links):
