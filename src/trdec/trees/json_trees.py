@@ -108,7 +108,8 @@ def _over(line: Line, sentence: list[str], spans: list[tuple[str, int, int]]) ->
             close()
         fits = open_nodes and position <= start < end <= open_nodes[-1][1]
         if not (fits or (number == 0 and (start, end) == (0, len(sentence)))):
-            raise _not_a_tree(line.place, f"whose node {excerpt(label)} from {start} to {end} does not fit", line.text)
+            span = f"from {reprlib.repr(start)} to {reprlib.repr(end)}"
+            raise _not_a_tree(line.place, f"whose node {excerpt(label)} {span} does not fit", line.text)
         if open_nodes:
             fill(open_nodes[-1][2], start)
         open_nodes.append((label, end, []))

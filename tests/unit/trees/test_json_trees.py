@@ -83,3 +83,9 @@ def test_what_is_no_tree_is_named_with_file_and_line(text: str, fact: str) -> No
     assert str(entry.error).startswith("x.json, line 7: ")
     assert fact in str(entry.error)
     assert len(str(entry.error)) < 1000
+
+
+def test_a_number_of_thousands_of_digits_is_not_shown_whole() -> None:
+    entry = _entry('{"words": ["a"], "nodes": [{"label": "S", "start": 0, "end": ' + "1" * 4000 + "}]}")
+    assert "does not fit" in str(entry.error)
+    assert len(str(entry.error)) < 1000
