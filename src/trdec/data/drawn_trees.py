@@ -1,4 +1,4 @@
-"""Random trees drawn anew: what a sentence's tree looks like is another matter in each epoch."""
+"""Random trees drawn anew: a sentence has another tree in each epoch."""
 
 from __future__ import annotations
 
