@@ -48,8 +48,9 @@ def main() -> None:
         system = SYSTEMS["trdec-binary"]
         prepared = prepare(data, system, folder / "model")
         configuration = BatchConfiguration(batch_type="actions", batch_size=options.size)
-        plain = Batcher(prepared.train, configuration, 1)
-        dropped = Batcher(prepared.train, configuration, 1, SubwordDropout(prepared.codec, 0.1, 1))
+        steps_of = prepared.codec.table.steps
+        plain = Batcher(prepared.train, steps_of, configuration, 1)
+        dropped = Batcher(prepared.train, steps_of, configuration, 1, SubwordDropout(prepared.codec, 0.1, 1))
         sizes = ModelConfiguration(embedding_size=options.hidden, hidden_size=options.hidden)
         model = TranslationModel(sizes, prepared.codec.inventory(), system.encoder, system.decoder)
         plan = plain.plan(0)[: options.batches]

@@ -36,7 +36,7 @@ from trdec.model.translation_model import DECODERS, ENCODERS, TranslationModel
 from trdec.systems import TREE_ENCODER_NAMES
 from trdec.targets.derivation import BEGUN, DerivationTarget
 from trdec.targets.sequence import Seq2SeqTarget
-from trdec.targets.target import ActionTable, Target, replay
+from trdec.targets.target import ActionTable, Target
 from trdec.text import Subwords
 from trdec.tokenisers import WORD_START
 from trdec.trees.builders import version_1
@@ -122,7 +122,7 @@ def load(pairs: Pairs, decoder: str) -> Load:
         torch.tensor([kind in ("word", "eop") for kind in table.kinds]),
         torch.tensor([kind == "word" for kind in table.kinds]),
     )
-    steps = [table.numbers(replay(target, target.linearise(tree))) for tree in trees]
+    steps = [table.steps(table.numbers(target.linearise(tree))) for tree in trees]
     return Load(decoder, inventory, pairs.sources, steps, torch.tensor([kind == "word" for kind in table.kinds]))
 
 

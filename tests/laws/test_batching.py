@@ -27,12 +27,17 @@ def examples_of(sizes: list[tuple[int, int]], seed: int = 0) -> list[Example]:
     return [
         Example(
             generator.integers(0, 50, pieces, dtype=np.int32),
-            generator.integers(0, 50, (steps, 3), dtype=np.int32),
+            generator.integers(0, 50, steps, dtype=np.int32),
             number,
             0,
         )
         for number, (pieces, steps) in enumerate(sizes)
     ]
+
+
+def steps_of(actions: np.ndarray) -> np.ndarray:
+    """Steps that tell which actions they are of, and in which place."""
+    return np.stack([actions, 50 - actions, np.arange(len(actions), dtype=np.int32)], axis=1)
 
 
 def prepared_of(examples: list[Example]) -> Prepared:
@@ -44,14 +49,14 @@ def prepared_of(examples: list[Example]) -> Prepared:
 
 
 def same(first: tuple[np.ndarray, np.ndarray], second: Example) -> bool:
-    return np.array_equal(first[0], second.source) and np.array_equal(first[1], second.steps)
+    return np.array_equal(first[0], second.source) and np.array_equal(first[1], steps_of(second.actions))
 
 
 @given(lengths, seeds)
 def test_unbatching_undoes_batching(sizes: list[tuple[int, int]], seed: int) -> None:
     examples = examples_of(sizes, seed)
-    longest_first = sorted(examples, key=lambda example: len(example.steps), reverse=True)
-    batch = collate(examples)
+    longest_first = sorted(examples, key=lambda example: len(example.actions), reverse=True)
+    batch = collate(examples, steps_of)
     assert all(map(same, unbatch(batch), longest_first))
     assert len(unbatch(batch)) == len(examples)
     assert batch.source.pieces.shape == (len(sizes), max(pieces for pieces, _ in sizes))
@@ -66,7 +71,7 @@ def test_unbatching_undoes_batching(sizes: list[tuple[int, int]], seed: int) -> 
 def test_a_plan_holds_every_example_once(
     sizes: list[tuple[int, int]], configuration: BatchConfiguration, seed: int, epoch: int
 ) -> None:
-    batcher = Batcher(prepared_of(examples_of(sizes)), configuration, seed)
+    batcher = Batcher(prepared_of(examples_of(sizes)), steps_of, configuration, seed)
     plan = batcher.plan(epoch)
     assert sorted(np.concatenate(plan).tolist()) == list(range(len(sizes)))
     for numbers in plan:
@@ -82,7 +87,7 @@ def test_batches_hold_the_examples_of_their_plan_in_order(
     sizes: list[tuple[int, int]], configuration: BatchConfiguration, seed: int
 ) -> None:
     examples = examples_of(sizes)
-    batcher = Batcher(prepared_of(examples), configuration, seed)
+    batcher = Batcher(prepared_of(examples), steps_of, configuration, seed)
     for numbers in batcher.plan(0):
         rows = unbatch(batcher.batch(numbers, 0))
         assert len(rows) == len(numbers)
@@ -104,7 +109,9 @@ def as_lists(plan: list[np.ndarray]) -> list[list[int]]:
 
 def test_the_same_seed_and_epoch_give_the_same_plan_and_others_another(corpus: Prepared) -> None:
     def plan(seed: int, epoch: int) -> list[list[int]]:
-        return as_lists(Batcher(corpus, BatchConfiguration(batch_type="actions", batch_size=1000), seed).plan(epoch))
+        return as_lists(
+            Batcher(corpus, steps_of, BatchConfiguration(batch_type="actions", batch_size=1000), seed).plan(epoch)
+        )
 
     assert plan(1, 3) == plan(1, 3)
     assert plan(1, 3) != plan(1, 4)
@@ -113,7 +120,7 @@ def test_the_same_seed_and_epoch_give_the_same_plan_and_others_another(corpus: P
 
 
 def test_the_order_of_epochs_asked_for_does_not_matter(corpus: Prepared) -> None:
-    batcher = Batcher(corpus, BatchConfiguration(batch_type="actions", batch_size=1000), 1)
+    batcher = Batcher(corpus, steps_of, BatchConfiguration(batch_type="actions", batch_size=1000), 1)
     later = as_lists(batcher.plan(5))
     batcher.plan(0)
     assert as_lists(batcher.plan(5)) == later
@@ -121,7 +128,9 @@ def test_the_order_of_epochs_asked_for_does_not_matter(corpus: Prepared) -> None
 
 def test_a_plan_is_the_same_on_every_machine() -> None:
     sizes = [(1 + number % 7, 1 + number % 11) for number in range(24)]
-    batcher = Batcher(prepared_of(examples_of(sizes)), BatchConfiguration(batch_type="actions", batch_size=40), 1)
+    batcher = Batcher(
+        prepared_of(examples_of(sizes)), steps_of, BatchConfiguration(batch_type="actions", batch_size=40), 1
+    )
     assert as_lists(batcher.plan(0)) == [
         [2, 1, 23, 12, 0, 22, 11],
         [20],
@@ -135,14 +144,14 @@ def test_a_plan_is_the_same_on_every_machine() -> None:
 
 @pytest.mark.parametrize(("batch_size", "waste"), [(800, 0.05), (3200, 0.1), (12800, 0.25)])
 def test_padding_is_a_small_part(corpus: Prepared, batch_size: int, waste: float) -> None:
-    plan = Batcher(corpus, BatchConfiguration(batch_type="actions", batch_size=batch_size), 1).plan(0)
+    plan = Batcher(corpus, steps_of, BatchConfiguration(batch_type="actions", batch_size=batch_size), 1).plan(0)
     for lengths_of in (corpus.step_lengths, corpus.source_lengths):
         padded = sum(int(lengths_of[numbers].max()) * len(numbers) for numbers in plan)
         assert 1 - int(lengths_of.sum()) / padded < waste
 
 
 def test_batches_come_in_random_order(corpus: Prepared) -> None:
-    plan = Batcher(corpus, BatchConfiguration(batch_type="actions", batch_size=1000), 1).plan(0)
+    plan = Batcher(corpus, steps_of, BatchConfiguration(batch_type="actions", batch_size=1000), 1).plan(0)
     longest = np.array([corpus.step_lengths[numbers[0]] for numbers in plan], dtype=float)
     neighbours = float(np.corrcoef(longest[:-1], longest[1:])[0, 1])
     assert abs(neighbours) < 0.2
@@ -154,18 +163,18 @@ def test_an_example_is_seen_as_often_as_its_weight_says(
 ) -> None:
     every = st.lists(st.sampled_from([0.3, 1.0, 2.0, 2.5]), min_size=len(sizes), max_size=len(sizes))
     weights = np.array(data.draw(every))
-    batcher = Batcher(prepared_of(examples_of(sizes)), configuration, seed, weights=weights)
+    batcher = Batcher(prepared_of(examples_of(sizes)), steps_of, configuration, seed, weights=weights)
     for epoch in range(2):
         plan = batcher.plan(epoch)
         counts = np.bincount(np.concatenate([np.zeros(0, dtype=np.int64), *plan]), minlength=len(sizes))
         assert ((counts == np.floor(weights)) | (counts == np.ceil(weights))).all()
-        again = Batcher(prepared_of(examples_of(sizes)), configuration, seed, weights=weights).plan(epoch)
+        again = Batcher(prepared_of(examples_of(sizes)), steps_of, configuration, seed, weights=weights).plan(epoch)
         assert [batch.tolist() for batch in again] == [batch.tolist() for batch in plan]
 
 
 def test_the_broken_part_of_a_weight_is_drawn_in_each_epoch() -> None:
     prepared, weights = prepared_of(examples_of([(3, 4)] * 400)), np.full(400, 0.25)
-    batcher = Batcher(prepared, BatchConfiguration(), seed=3, weights=weights)
+    batcher = Batcher(prepared, steps_of, BatchConfiguration(), seed=3, weights=weights)
     seen = [set(np.concatenate(batcher.plan(epoch)).tolist()) for epoch in range(40)]
     assert 60 < sum(map(len, seen)) / len(seen) < 140
     assert len(set().union(*seen)) == 400
@@ -173,6 +182,8 @@ def test_the_broken_part_of_a_weight_is_drawn_in_each_epoch() -> None:
 
 def test_weights_of_one_change_nothing() -> None:
     prepared = prepared_of(examples_of([(3, 4), (5, 6), (2, 9), (7, 1)]))
-    plain, weighted = (Batcher(prepared, BatchConfiguration(batch_size=12), 1, weights=w) for w in (None, np.ones(4)))
+    plain, weighted = (
+        Batcher(prepared, steps_of, BatchConfiguration(batch_size=12), 1, weights=w) for w in (None, np.ones(4))
+    )
     for epoch in range(3):
         assert [batch.tolist() for batch in plain.plan(epoch)] == [batch.tolist() for batch in weighted.plan(epoch)]

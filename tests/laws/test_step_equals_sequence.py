@@ -106,8 +106,9 @@ def test_the_sequence_is_what_stepping_gives(kind: dict[str, object], dropout: D
 def test_every_system_trains_on_what_it_steps_through(system: str) -> None:
     """Its own actions, symbols and parents, in sentences of different lengths."""
     dev = small_dev(system)
-    by_length = sorted(range(len(dev)), key=lambda number: len(dev[number].steps))
-    batch = collate([dev[number] for number in (by_length[0], by_length[-1], *by_length[4:6])])
+    by_length = sorted(range(len(dev)), key=lambda number: len(dev[number].actions))
+    some = [dev[number] for number in (by_length[0], by_length[-1], *by_length[4:6])]
+    batch = collate(some, small(system).codec.table.steps)
     assert len(set((~batch.padding).sum(dim=1).tolist())) > 2
     assert_sequence_is_stepping(small(system).model, batch)
 

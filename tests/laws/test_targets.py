@@ -158,12 +158,30 @@ def test_the_table_numbers_actions_and_says_what_is_legal(tree: Nonterminal) -> 
     target = _derivations(tree)
     table = ActionTable(target)
     steps = replay(target, target.linearise(tree))
-    numbers = table.numbers(steps)
+    numbers = table.steps(table.numbers(step.action for step in steps))
     assert [table.actions[number] for number in numbers[:, 0]] == [step.action for step in steps]
     assert [table.symbols[number] for number in numbers[:, 1]] == [step.symbol for step in steps]
     assert numbers[:, 2].tolist() == [step.parent for step in steps]
     assert table.legal[numbers[:, 1], numbers[:, 0]].all()
     assert table.legal.sum() == sum(len(target.legal(symbol)) for symbol in target.symbols)
+
+
+@given(strategies.trees(), st.data())
+def test_the_table_refuses_what_replaying_refuses(tree: Nonterminal, data: st.DataObject) -> None:
+    target = _derivations(tree)
+    table = ActionTable(target)
+    gold = target.linearise(tree)
+    place = data.draw(st.integers(0, len(gold)))
+    other = data.draw(st.sampled_from(table.actions))
+    changed = data.draw(st.sampled_from(([*gold[:place], other, *gold[place + 1 :]], gold[:place], [*gold, other])))
+    try:
+        steps = replay(target, changed)
+    except IllegalActionError:
+        with pytest.raises(IllegalActionError):
+            table.steps(table.numbers(changed))
+    else:
+        found = table.steps(table.numbers(changed))
+        assert [(table.symbols[symbol], parent) for _, symbol, parent in found] == [step[1:] for step in steps]
 
 
 def test_rules_and_eos_come_before_words_and_eop() -> None:

@@ -45,7 +45,7 @@ def make_model_of(
     model = TranslationModel(network, preparation.codec.inventory(), system.encoder, system.decoder)
     optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
     wanted = [n for n in range(len(preparation.train)) if preparation.train.sentences[n] < sentences]
-    batch = collate([preparation.train[number] for number in wanted])
+    batch = collate([preparation.train[number] for number in wanted], preparation.codec.table.steps)
     for _ in range(updates):
         optimiser.zero_grad()
         (model.loss(batch).total / batch.num_sentences).backward()

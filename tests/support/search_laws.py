@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
@@ -28,9 +29,7 @@ def legal_and_whole(one: Small, hypothesis: Hypothesis) -> None:
 
 def forced_log_probs(one: Small, number: int, hypothesis: Hypothesis) -> list[float]:
     """The log-probability that training would give each action."""
-    steps = one.codec.table.numbers(
-        replay(one.codec.target, [one.codec.table.actions[action] for action in hypothesis.actions])
-    )
+    steps = one.codec.table.steps(np.array(hypothesis.actions, dtype=np.int32))
     columns = torch.from_numpy(steps).long().unsqueeze(0)  # 1 T 3
     batch = Batch(one.sources([number]), *columns.unbind(2), torch.zeros(columns.shape[:2], dtype=torch.bool))
     with torch.no_grad():

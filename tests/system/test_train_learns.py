@@ -60,7 +60,7 @@ def configuration(system: str, toy: Path, output: Path) -> Configuration:
 
 def actions(prepared: Prepared) -> Iterator[int]:
     for number in range(len(prepared)):
-        yield from prepared[number].steps[:, 0].tolist()
+        yield from prepared[number].actions.tolist()
 
 
 def unigram_perplexities(preparation: Preparation) -> dict[str, float]:

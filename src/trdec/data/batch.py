@@ -103,6 +103,9 @@ NOISE = 0.05
 Change = Callable[[Example, int, int], Example]
 """From an example, its number and the epoch to the example as it is trained on in that epoch."""
 
+StepsOf = Callable[[NDArray[np.int32]], NDArray[np.int32]]
+"""From the actions of a derivation, T, to its steps, T 3: action, symbol, parent."""
+
 
 class Batcher:
     """The batches of a prepared corpus: different in each epoch, but the same on every machine for a seed."""
@@ -110,6 +113,7 @@ class Batcher:
     def __init__(
         self,
         prepared: Prepared,
+        steps_of: StepsOf,
         configuration: BatchConfiguration,
         seed: int,
         change: Change | None = None,
@@ -120,6 +124,7 @@ class Batcher:
         An example of weight 2 is in two batches of an epoch, one of weight 0.3 in a batch of three epochs in ten.
         """
         self._prepared = prepared
+        self._steps_of = steps_of
         self._configuration = configuration
         self._seed = seed
         self._change = change
@@ -162,17 +167,21 @@ class Batcher:
         """The tensors of these examples as they are in this epoch."""
         examples = [(self._prepared[int(number)], int(number)) for number in numbers]
         if self._change is None:
-            return collate([example for example, _ in examples])
-        return collate([self._change(example, number, epoch) for example, number in examples])
+            return collate([example for example, _ in examples], self._steps_of)
+        return collate([self._change(example, number, epoch) for example, number in examples], self._steps_of)
 
 
-def collate(examples: Sequence[Example]) -> Batch:
-    """The examples as one batch, those with most steps first, otherwise in the order given."""
-    ordered = sorted(examples, key=lambda example: -len(example.steps))
-    step_lengths = np.array([len(example.steps) for example in ordered])  # B
+def collate(examples: Sequence[Example], steps_of: StepsOf) -> Batch:
+    """The examples as one batch, those with most steps first, otherwise in the order given.
+
+    Which symbol an action replaced, and which step opened it, follows from the actions before it: it is found here
+    rather than stored.
+    """
+    ordered = sorted(examples, key=lambda example: -len(example.actions))
+    step_lengths = np.array([len(example.actions) for example in ordered])  # B
     steps = np.zeros((3, len(ordered), step_lengths.max(initial=0)), dtype=np.int64)  # 3 B T
     for row, example in enumerate(ordered):
-        steps[:, row, : len(example.steps)] = example.steps.T
+        steps[:, row, : len(example.actions)] = steps_of(example.actions).T
     padding = np.arange(steps.shape[2]) >= step_lengths[:, np.newaxis]  # B T
     actions, symbols, parents = torch.from_numpy(steps).unbind()
     return Batch(

@@ -148,10 +148,10 @@ class Codec:
         return (*self.source_side.subwords.pieces, EOS, *map(EmitMark, self.source_marks))
 
     def encode_target(self, tree: Nonterminal) -> NDArray[np.int32]:
-        """The steps that write the tree, after the system's transforms: action, symbol and parent per row."""
-        pieces = segment(tree, self.target_side.subwords.split)
-        steps = replay(self.target, self.target.linearise(pieces))
-        return self.table.numbers(steps)  # T 3
+        """The actions that write the tree, after the system's transforms; UnknownRuleError if it needs another rule."""
+        actions = self.target.linearise(segment(tree, self.target_side.subwords.split))
+        replay(self.target, actions)  # refuses what is not legal, and says why
+        return self.table.numbers(actions)  # T
 
     def decode(self, action_numbers: Iterable[int]) -> Decoded:
         """The tree and the text that the actions write."""

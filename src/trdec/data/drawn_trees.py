@@ -32,7 +32,7 @@ class DrawnTrees:
     def __call__(self, example: Example, number: int, epoch: int) -> Example:
         """The example with this number as it is in this epoch."""
         codec, builder = self._codec, self._builders[example.treebank]
-        actions = example.steps[:, 0]
+        actions = example.actions
         if builder is None or (actions == codec.unknown_action).any():  # unknown pieces do not spell a word
             return example
         tokeniser = codec.target_side.tokeniser
@@ -41,7 +41,7 @@ class DrawnTrees:
         drawn = builder([tokeniser.bare(word) for word in spelling], Random(f"{self._seed} {epoch} {number}"))
         try:
             return replace(
-                example, steps=codec.encode_target(treebank.respell(codec.system.transform(drawn), spelling))
+                example, actions=codec.encode_target(treebank.respell(codec.system.transform(drawn), spelling))
             )
         except UnknownRuleError:  # a tree that no tree of the preparation is like
             return example

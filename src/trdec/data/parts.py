@@ -1,7 +1,7 @@
 """Parts of a corpus, encoded before all its rules are known, so that each tree is built once.
 
 Which number a rule or a mark has is known only when the last tree has been seen. So a part has numbers of its own,
-which it gives to them and to symbols as it meets them; the codec's numbers replace them in the end. Finished parts stay
+which it gives to them as it meets them; the codec's numbers replace them in the end. Finished parts stay
 on disk until everything is prepared: if a preparation is killed, the next one goes on after the last of them.
 """
 
@@ -36,36 +36,31 @@ from trdec.data.store import (
 from trdec.errors import Place, StoredDataError, TreeShapeError, UnknownActionError, UnknownRuleError
 from trdec.files import replacing_folder
 from trdec.targets.actions import EOP, EOS, Action, ApplyRule, EmitMark, EmitWord
-from trdec.targets.target import Open, Step, Target, replay
+from trdec.targets.target import Target, replay
 from trdec.text import UNKNOWN
 from trdec.trees.grammar import Rule
 from trdec.trees.transforms import segment
 
 PART_FORMAT = "trdec part of a corpus"
-PART_VERSION = 1
+PART_VERSION = 2
 PART_DESCRIPTION = "part.json"
 
 PART_ARRAYS: Arrays = {**ARRAYS, "lines": (np.int64, ()), "projective": (np.int8, ())}
 
 NUMBERED_TOGETHER = 1 << 21
-"""About so many steps of a part get the codec's numbers at a time."""
+"""About so many actions of a part get the codec's numbers at a time."""
 
 
 @dataclass
 class OwnNumbers:
-    """Numbers of actions and symbols in the order in which they were met."""
+    """Numbers of actions and source marks in the order in which they were met."""
 
     actions: dict[Action, int] = field(default_factory=dict)
-    symbols: dict[str, int] = field(default_factory=dict)
     source_marks: dict[str, int] = field(default_factory=dict)
 
     def action(self, action: Action) -> int:
         """The number of an action that is no word."""
         return self.actions.setdefault(action, len(self.actions))
-
-    def symbol(self, symbol: str) -> int:
-        """The number of a symbol."""
-        return self.symbols.setdefault(symbol, len(self.symbols))
 
     def source_mark(self, mark: str) -> int:
         """The number of a mark of a source's tree, which counts backwards from -1: pieces have numbers already."""
@@ -94,30 +89,27 @@ class EncodeShard:
         report, numbers = SplitReport(), OwnNumbers()
         written = [*self._written(shard, numbers, report)]
         counts = self._family.count(action for _, actions in written for action in actions)
-        # Replaying takes no more of a target than the rules of these trees. One word stands for all.
+        # A target that writes what it does not allow is noticed here rather than in training. Replaying needs only the
+        # rules of these trees, and one word that stands for all.
         target = self._family.from_units(counts, (UNKNOWN,))
-        examples = [
-            replace(example, steps=self._rows(replay(target, actions), numbers)) for example, actions in written
-        ]
+        for _, actions in written:
+            replay(target, actions)
+        examples = [replace(example, actions=self._numbered(actions, numbers)) for example, actions in written]
         return EncodedShard(Examples.of(examples), numbers, report)
 
-    def _rows(self, steps: Iterable[Step], numbers: OwnNumbers) -> NDArray[np.int32]:
+    def _numbered(self, actions: Iterable[Action], numbers: OwnNumbers) -> NDArray[np.int32]:
         pieces, unknown = self._pieces, self._pieces[UNKNOWN]
-        rows = [
-            (
-                pieces.get(action.word, unknown) if isinstance(action, EmitWord) else numbers.action(action),
-                numbers.symbol(symbol),
-                parent,
-            )
-            for action, symbol, parent in steps
+        found = [
+            pieces.get(action.word, unknown) if isinstance(action, EmitWord) else numbers.action(action)
+            for action in actions
         ]
-        return np.array(rows, dtype=np.int32).reshape(-1, 3)  # T 3
+        return np.array(found, dtype=np.int32)  # T
 
     def _written(
         self, shard: list[RawPair], numbers: OwnNumbers, report: SplitReport
     ) -> Iterator[tuple[Example, list[Action]]]:
-        """Each example without its steps, and the actions that write its tree."""
-        reader, nothing = self._reader, np.zeros((0, 3), dtype=np.int32)
+        """Each example without its actions, and the actions that write its tree."""
+        reader, nothing = self._reader, np.zeros(0, dtype=np.int32)
         for pair in shard:
             report.pairs += 1
             report.duplicates += pair.repeated
@@ -155,7 +147,6 @@ class Part:
         try:
             self._actions = [_read_action(action) for action in found["actions"]]
             self._counts = [int(count) for count in found["counts"]]
-            self._symbols = [str(symbol) for symbol in found["symbols"]]
             self._source_marks = {str(mark): int(count) for mark, count in found["source_marks"].items()}
             self._report = SplitReport.from_json(found["report"])
         except (KeyError, TypeError, ValueError) as error:
@@ -169,30 +160,27 @@ class Part:
         with replacing_folder(directory) as folder:
             with PreparedWriter(folder, kinds) as writer:
                 for examples, own, counted in shards:
-                    actions = np.array([numbers.action(action) for action in own.actions], dtype=np.int32)
-                    symbols = np.array([numbers.symbol(symbol) for symbol in own.symbols], dtype=np.int32)
-                    steps = examples.steps.copy()  # T 3
-                    is_word = steps[:, 0] < 0
-                    steps[~is_word, 0] = actions[steps[~is_word, 0]]
-                    steps[:, 1] = symbols[steps[:, 1]]
-                    counts.update(dict(enumerate(np.bincount(steps[~is_word, 0]).tolist())))
+                    shared = np.array([numbers.action(action) for action in own.actions], dtype=np.int32)
+                    actions = examples.actions.copy()  # T
+                    is_word = actions < 0
+                    actions[~is_word] = shared[actions[~is_word]]
+                    counts.update(dict(enumerate(np.bincount(actions[~is_word]).tolist())))
                     marks = np.array([numbers.source_mark(mark) for mark in own.source_marks], dtype=np.int32)
                     source = _with_marks(examples.source, marks)
                     marked = -1 - source[source[:, 0] < 0, 0] if source.ndim > 1 else np.zeros(0, dtype=np.int64)
                     source_counts.update(dict(enumerate(np.bincount(marked).tolist())))
-                    writer.append(replace(examples, steps=steps, source=source))
+                    writer.append(replace(examples, actions=actions, source=source))
                     report.add(counted)
             content = {
                 "actions": [_write_action(action) for action in numbers.actions],
                 "counts": [counts[number] for number in range(len(numbers.actions))],
-                "symbols": [*numbers.symbols],
                 "source_marks": {mark: source_counts[-1 - number] for mark, number in numbers.source_marks.items()},
                 "report": report.to_json(),
             }
             write_description(folder / PART_DESCRIPTION, PART_FORMAT, PART_VERSION, content)
 
     def __len__(self) -> int:
-        return len(self._arrays["sentences"])
+        return len(self._arrays["sources"])
 
     def counts(self) -> Counter[Any]:
         """How often each rule or mark occurs."""
@@ -207,47 +195,52 @@ class Part:
     def numbered(self, codec: Codec) -> Iterator[tuple[Examples, SplitReport]]:
         """The examples in the codec's numbers, some at a time, without those that need a rule or mark it lacks."""
         yield Examples.of([]), self._report
-        renumbered = _Renumbering.of(codec, self._actions, self._symbols)
+        renumbered = _codec_numbers(codec, self._actions)
         source_marks = np.array([codec.source_mark_number(mark) for mark in self._source_marks], dtype=np.int32)
-        offsets, last_sentence = self._arrays["step_offsets"], -1
+        offsets, sources = self._arrays["action_offsets"], self._arrays["sources"]
         begin = 0
         while begin < len(self):
             end = int(np.searchsorted(offsets, offsets[begin] + NUMBERED_TOGETHER, side="right"))
             end = min(max(end, begin + 1), len(self))
+            # Examples that share a source stay together.
+            end = int(np.searchsorted(sources, sources[end - 1], side="right"))
             block = self._block(begin, end)
-            steps = renumbered(block.steps)  # T 3
-            known = np.minimum.reduceat(steps[:, 0], offsets[begin:end] - offsets[begin]) >= 0  # n
+            actions = renumbered[block.actions]  # T
+            known = np.minimum.reduceat(actions, offsets[begin:end] - offsets[begin]) >= 0  # n
             report = SplitReport()
             for number in np.flatnonzero(~known):
                 report.leave_out_tree(self._unknown(begin + int(number), codec))
-            block = replace(block, source=_with_marks(block.source, source_marks))
-            kept = block.select(known, steps)
-            last_sentence = _count(report, kept, codec.unknown_action, last_sentence)
+            block = replace(block, actions=actions, source=_with_marks(block.source, source_marks))
+            kept = block.select(known)
+            _count(report, kept, codec.unknown_action)
             yield kept, report
             begin = end
 
     def _block(self, begin: int, end: int) -> Examples:
         arrays = self._arrays
-        sources, steps = arrays["source_offsets"][begin : end + 1], arrays["step_offsets"][begin : end + 1]
-        rest = {name: arrays[name][begin:end] for name in ("sentences", "treebanks", "lines", "projective")}
+        sources, actions = arrays["sources"][begin:end], arrays["action_offsets"][begin : end + 1]
+        first, last = int(sources[0]), int(sources[-1])
+        places = arrays["source_offsets"][first : last + 2]
+        rest = {name: arrays[name][begin:end] for name in ("treebanks", "lines", "projective")}
         return Examples(
-            arrays["source"][sources[0] : sources[-1]],
-            np.diff(sources),
-            arrays["steps"][steps[0] : steps[-1]],
-            np.diff(steps),
+            arrays["source"][places[0] : places[-1]],
+            np.diff(places),
+            arrays["sentences"][first : last + 1],
+            arrays["actions"][actions[0] : actions[-1]],
+            np.diff(actions),
+            sources - first,
             **rest,
         )
 
     def _unknown(self, number: int, codec: Codec) -> LeftOut:
         """Where an example is, and the first of its rules or marks that the codec lacks."""
-        first, last = self._arrays["step_offsets"][number : number + 2]
+        first, last = self._arrays["action_offsets"][number : number + 2]
         place = Place(self._files[self._arrays["treebanks"][number]], int(self._arrays["lines"][number]))
-        for action, symbol, _ in self._arrays["steps"][first:last]:
-            try:
-                if action >= 0:
-                    codec.target.open_after(Open(self._symbols[symbol], 0, None), self._actions[action], 1)
-            except (UnknownRuleError, UnknownActionError) as error:
-                return LeftOut(Reason.UNSEEN, f"{place}: {error}")
+        numbers, word = self._arrays["actions"][first:last].tolist(), EmitWord(UNKNOWN)
+        try:
+            replay(codec.target, (word if action < 0 else self._actions[action] for action in numbers))
+        except (UnknownRuleError, UnknownActionError) as error:
+            return LeftOut(Reason.UNSEEN, f"{place}: {error}")
         raise AssertionError("the codec has every action of this example")
 
     @cached_property
@@ -272,43 +265,25 @@ def _with_marks(source: NDArray[np.int32], marks: NDArray[np.int32]) -> NDArray[
     return changed
 
 
-def _count(report: SplitReport, kept: Examples, unknown: int, last_sentence: int) -> int:
-    """Count the examples that are kept; returns the last sentence. The trees of a sentence have the same pieces."""
-    report.examples = len(kept.sentences)
-    if not report.examples:
-        return last_sentence
-    report.steps = len(kept.steps)
+def _count(report: SplitReport, kept: Examples, unknown: int) -> None:
+    """Count the examples that are kept. The trees of a sentence have the same pieces, which count once."""
+    report.examples = len(kept.sources)
+    report.steps = len(kept.actions)
     report.crossing_arcs = int(np.count_nonzero(kept.projective == 0))
-    first = np.diff(kept.sentences, prepend=last_sentence) != 0  # n   a sentence's first example
-    in_source, in_steps = np.repeat(first, kept.source_lengths), np.repeat(first, kept.step_lengths)
-    source = kept.source[in_source]
-    pieces = source if source.ndim == 1 else source[source[:, 1] == 1, 0]
+    pieces = kept.source if kept.source.ndim == 1 else kept.source[kept.source[:, 1] == 1, 0]
     report.source_pieces = len(pieces)
     report.unknown_source_pieces = int(np.count_nonzero(pieces == 0))
-    report.unknown_target_pieces = int(np.count_nonzero(kept.steps[in_steps, 0] == unknown))
-    return int(kept.sentences[-1])
+    is_first = np.diff(kept.sources, prepend=-1) != 0  # n   of its sentence
+    counted = kept.actions[np.repeat(is_first, kept.action_lengths)]
+    report.unknown_target_pieces = int(np.count_nonzero(counted == unknown))
 
 
-@dataclass(frozen=True)
-class _Renumbering:
-    """From a part's own numbers to a codec's; -1 for what the codec lacks."""
-
-    actions: NDArray[np.int32]
-    symbols: NDArray[np.int32]
-
-    @classmethod
-    def of(cls, codec: Codec, actions: list[Action], symbols: list[str]) -> _Renumbering:
-        numbers = {action: number for number, action in enumerate(codec.table.actions)}
-        rows = {symbol: number for number, symbol in enumerate(codec.table.symbols)}
-        pieces = [numbers[EmitWord(piece)] for piece in codec.target_side.subwords.pieces]
-        # The number -1 - p of piece p counts from the end, as numpy's indices do.
-        found = [*(numbers.get(action, -1) for action in actions), *reversed(pieces)]
-        return cls(
-            np.array(found, dtype=np.int32), np.array([rows.get(symbol, -1) for symbol in symbols], dtype=np.int32)
-        )
-
-    def __call__(self, steps: NDArray[np.int32]) -> NDArray[np.int32]:
-        return np.stack([self.actions[steps[:, 0]], self.symbols[steps[:, 1]], steps[:, 2]], axis=1)  # T 3
+def _codec_numbers(codec: Codec, actions: list[Action]) -> NDArray[np.int32]:
+    """By a part's own number, the codec's; -1 for what the codec lacks."""
+    numbers = {action: number for number, action in enumerate(codec.table.actions)}
+    pieces = [numbers[EmitWord(piece)] for piece in codec.target_side.subwords.pieces]
+    # The number -1 - p of piece p counts from the end, as numpy's indices do.
+    return np.array([*(numbers.get(action, -1) for action in actions), *reversed(pieces)], dtype=np.int32)
 
 
 def _write_action(action: Action) -> list[str]:

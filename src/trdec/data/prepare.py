@@ -104,7 +104,7 @@ class Preparation:
         codec = Codec.load(directory / "codec", allow)
         prepared = {name: Prepared.open(data / name) for name in SPLITS}
         for name, corpus in prepared.items():
-            corpus.check_numbers(data / name, codec.source_size, codec.table.legal)
+            corpus.check_numbers(data / name, codec.source_size, len(codec.table.actions))
         parts = [found["inputs"], found["codec"]]
         if corpora := found.get("corpora"):  # before version 3, nothing was recorded of them
             if {name: checksum(data / name / CORPUS_DESCRIPTION) for name in SPLITS} != corpora:

@@ -48,8 +48,8 @@ def read_description(path: Path, format_name: str, *versions: int) -> dict[str, 
 
 
 CORPUS_FORMAT = "trdec prepared corpus"
-CORPUS_VERSION, CORPUS_VERSION_WITH_TREES = 2, 3
-"""Sources with trees have their own version, so that a trdec that does not know them refuses such a corpus."""
+CORPUS_VERSION, CORPUS_VERSION_WITH_TREES = 4, 5
+"""Sources with trees have their own version, so that nothing takes their places for pieces."""
 
 CORPUS_DESCRIPTION = "prepared.json"
 
@@ -57,14 +57,18 @@ CHECKED_TOGETHER = 1 << 20
 """Numbers of an array that are looked at together, so that checking takes little memory."""
 
 ARRAYS: dict[str, tuple[type[np.integer[Any]], tuple[int, ...]]] = {
-    "source": (np.int32, ()),  # the pieces of all examples, one after the other; with trees, the places, 3 each
-    "source_offsets": (np.int64, ()),  # where each example's pieces begin, and where the last one's end
-    "steps": (np.int32, (3,)),  # action, symbol, parent
-    "step_offsets": (np.int64, ()),
-    "sentences": (np.int64, ()),
+    "source": (np.int32, ()),  # the pieces of all sources, one after the other; with trees, the places, 3 each
+    "source_offsets": (np.int64, ()),  # where each source begins, and where the last one ends
+    "sentences": (np.int64, ()),  # which sentence of the corpus each source is
+    "actions": (np.int32, ()),  # the actions of all examples, one after the other
+    "action_offsets": (np.int64, ()),
+    "sources": (np.int64, ()),  # which source each example has: those of one sentence share theirs
     "treebanks": (np.int16, ()),
 }
 """By file name, the type of each array and its shape after the first axis."""
+
+OF_SOURCES = ("source_offsets", "sentences")
+"""The arrays with a row for each source; those of neither pieces nor actions have one for each example."""
 
 PLACE_SHAPE = (3,)
 """The shape of a place of a source with a tree: its number, whether it is text, its parent."""
@@ -78,10 +82,10 @@ def with_source_trees(kinds: Arrays) -> Arrays:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Example:
-    """A source sentence and the steps that write one of its translation's trees."""
+    """A source sentence and the actions that write one of its translation's trees."""
 
     source: NDArray[np.int32]  # S, or with trees S 3   number, whether it is text, parent
-    steps: NDArray[np.int32]  # T 3   action, symbol, parent
+    actions: NDArray[np.int32]  # T
     sentence: int
     treebank: int
     line: int = 0
@@ -91,13 +95,14 @@ class Example:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Examples:
-    """Concatenated examples, few enough for memory: what a worker returns."""
+    """Concatenated examples, few enough for memory: what a worker returns. Those of one sentence share its source."""
 
     source: NDArray[np.int32]  # S, or with trees S 3
     source_lengths: NDArray[np.int64]
-    steps: NDArray[np.int32]  # T 3
-    step_lengths: NDArray[np.int64]
     sentences: NDArray[np.int64]
+    actions: NDArray[np.int32]  # T
+    action_lengths: NDArray[np.int64]
+    sources: NDArray[np.int64]
     treebanks: NDArray[np.int16]
     lines: NDArray[np.int64]
     projective: NDArray[np.int8]
@@ -106,25 +111,32 @@ class Examples:
     def of(cls, examples: list[Example]) -> Examples:
         """The examples, concatenated."""
         empty = np.zeros(0, dtype=np.int32)
+        all_sentences = np.array([example.sentence for example in examples], dtype=np.int64)
+        is_first = np.diff(all_sentences, prepend=all_sentences[:1] - 1) != 0  # n   of its sentence
+        first = [example for example, begins in zip(examples, is_first, strict=True) if begins]
         return cls(
-            np.concatenate([example.source for example in examples]) if examples else empty,
-            np.array([len(example.source) for example in examples], dtype=np.int64),
-            np.concatenate([empty.reshape(0, 3), *(example.steps for example in examples)]),
-            np.array([len(example.steps) for example in examples], dtype=np.int64),
-            np.array([example.sentence for example in examples], dtype=np.int64),
+            np.concatenate([example.source for example in first]) if first else empty,
+            np.array([len(example.source) for example in first], dtype=np.int64),
+            all_sentences[is_first],
+            np.concatenate([empty, *(example.actions for example in examples)]),
+            np.array([len(example.actions) for example in examples], dtype=np.int64),
+            np.cumsum(is_first) - 1,
             np.array([example.treebank for example in examples], dtype=np.int16),
             np.array([example.line for example in examples], dtype=np.int64),
             np.array([example.was_projective for example in examples], dtype=np.int8),
         )
 
-    def select(self, kept: NDArray[np.bool_], steps: NDArray[np.int32]) -> Examples:
-        """The examples that are kept, with other steps."""
+    def select(self, kept: NDArray[np.bool_]) -> Examples:
+        """The examples that are kept, and the sources that they have."""
+        used = np.zeros(len(self.sentences), dtype=bool)  # n
+        used[self.sources[kept]] = True
         return Examples(
-            self.source[np.repeat(kept, self.source_lengths)],
-            self.source_lengths[kept],
-            steps[np.repeat(kept, self.step_lengths)],
-            self.step_lengths[kept],
-            self.sentences[kept],
+            self.source[np.repeat(used, self.source_lengths)],
+            self.source_lengths[used],
+            self.sentences[used],
+            self.actions[np.repeat(kept, self.action_lengths)],
+            self.action_lengths[kept],
+            (np.cumsum(used) - 1)[self.sources[kept]],
             self.treebanks[kept],
             self.lines[kept],
             self.projective[kept],
@@ -134,25 +146,26 @@ class Examples:
 def open_arrays(directory: Path, kinds: Arrays) -> dict[str, NDArray[Any]]:
     """The arrays of these kinds in a directory that `PreparedWriter` wrote, checked."""
     path = directory / CORPUS_DESCRIPTION
-    description = read_description(path, CORPUS_FORMAT, 1, CORPUS_VERSION, CORPUS_VERSION_WITH_TREES)
+    description = read_description(path, CORPUS_FORMAT, CORPUS_VERSION, CORPUS_VERSION_WITH_TREES)
     if description["version"] == CORPUS_VERSION_WITH_TREES:
         kinds = with_source_trees(kinds)
-    # Version 1 recorded no checksums.
-    checksums = description.get("sha256", {} if description["version"] > 1 else None)
-    for key, found in (("lengths", description.get("lengths")), ("sha256", checksums or {})):
-        if not isinstance(found, dict):
+    for key in ("lengths", "sha256"):
+        if not isinstance(description.get(key), dict):
             raise StoredDataError(f"{path}: {key!r} is missing or invalid. {PREPARE_AGAIN}")
     arrays = {name: _map(directory / f"{name}.npy", kinds[name], description["lengths"].get(name)) for name in kinds}
-    for offsets, flat in (("source_offsets", "source"), ("step_offsets", "steps")):
+    for offsets, flat in (("source_offsets", "source"), ("action_offsets", "actions")):
         _check_offsets(directory / f"{offsets}.npy", arrays[offsets], len(arrays[flat]))
-    counts = {
-        len(array) - name.endswith("_offsets") for name, array in arrays.items() if name not in ("source", "steps")
-    }
-    if len(counts) != 1:
-        raise StoredDataError(f"{path}: the arrays differ in their number of examples. {PREPARE_AGAIN}")
-    if checksums is not None:
-        for name in kinds:
-            _check_checksum(directory / f"{name}.npy", checksums.get(name))
+    for names, what in (
+        (OF_SOURCES, "sources"),
+        (arrays.keys() - {"source", "actions", *OF_SOURCES}, "examples"),
+    ):
+        if len({len(arrays[name]) - name.endswith("_offsets") for name in names}) != 1:
+            raise StoredDataError(f"{path}: the arrays differ in their number of {what}. {PREPARE_AGAIN}")
+    for name in kinds:
+        _check_checksum(directory / f"{name}.npy", description["sha256"].get(name))
+    sources = arrays["sources"]
+    if len(sources) and (sources.min() < 0 or sources.max() >= len(arrays["sentences"])):
+        raise StoredDataError(f"{directory / 'sources.npy'}: a source is out of range. {PREPARE_AGAIN}")
     return arrays
 
 
@@ -161,10 +174,11 @@ class Prepared:
 
     def __init__(self, arrays: dict[str, NDArray[Any]]) -> None:
         self._source = arrays["source"]
-        self._steps = arrays["steps"]
+        self._actions = arrays["actions"]
         self._source_offsets = arrays["source_offsets"]
-        self._step_offsets = arrays["step_offsets"]
-        self.sentences: NDArray[np.int64] = arrays["sentences"]
+        self._action_offsets = arrays["action_offsets"]
+        self._sentences: NDArray[np.int64] = arrays["sentences"]
+        self._sources: NDArray[np.int64] = arrays["sources"]
         self.treebanks: NDArray[np.int16] = arrays["treebanks"]
 
     @classmethod
@@ -172,52 +186,52 @@ class Prepared:
         """The corpus in a directory that `PreparedWriter` wrote."""
         return cls(open_arrays(Path(directory), ARRAYS))
 
-    def check_numbers(self, directory: Path, source_size: int, legal: NDArray[np.bool_]) -> None:
-        """Raise StoredDataError if a number is none of the codec with so many source pieces and this table, Y A."""
-        for begin in range(0, len(self._source), CHECKED_TOGETHER):
-            source = self._source[begin : begin + CHECKED_TOGETHER]
-            numbers = source if source.ndim == 1 else source[:, 0]
-            if numbers.min() < 0 or numbers.max() >= source_size:
-                raise StoredDataError(f"{directory / 'source.npy'}: a piece is out of range. {PREPARE_AGAIN}")
+    def check_numbers(self, directory: Path, source_size: int, num_actions: int) -> None:
+        """Raise StoredDataError if a number is none of a codec with so many source pieces and actions."""
+        for values, size, name, what in (
+            (self._source, source_size, "source", "a piece"),
+            (self._actions, num_actions, "actions", "an action"),
+        ):
+            for begin in range(0, len(values), CHECKED_TOGETHER):
+                some = values[begin : begin + CHECKED_TOGETHER]
+                numbers = some if some.ndim == 1 else some[:, 0]
+                if numbers.min() < 0 or numbers.max() >= size:
+                    raise StoredDataError(f"{directory / name}.npy: {what} is out of range. {PREPARE_AGAIN}")
         if self._source.ndim > 1:
             for offsets in _parts(self._source_offsets):
                 if not _are_sources(self._source[offsets[0] : offsets[-1]], offsets - offsets[0]):
                     raise StoredDataError(f"{directory / 'source.npy'}: a place is not one of a tree. {PREPARE_AGAIN}")
-        num_symbols, num_actions = legal.shape
-        for offsets in _parts(self._step_offsets):
-            actions, symbols, parents = self._steps[offsets[0] : offsets[-1]].T  # T each
-            places = np.arange(len(parents)) - np.repeat(offsets[:-1] - offsets[0], np.diff(offsets))  # T
-            inside = [
-                (values >= 0).all() and (values < limit).all()
-                for values, limit in ((actions, num_actions), (symbols, num_symbols), (parents, places + 1))
-            ]
-            if not (all(inside) and legal[symbols, actions].all()):
-                raise StoredDataError(f"{directory / 'steps.npy'}: a step is not legal. {PREPARE_AGAIN}")
 
     def __len__(self) -> int:
-        return len(self.sentences)
+        return len(self._sources)
 
     def __getitem__(self, number: int) -> Example:
         if not 0 <= number < len(self):
             raise IndexError(f"expected the number of an example, from 0 to {len(self) - 1}, found {number}")
-        source = slice(self._source_offsets[number], self._source_offsets[number + 1])
-        steps = slice(self._step_offsets[number], self._step_offsets[number + 1])
+        source = self._sources[number]
+        pieces = slice(self._source_offsets[source], self._source_offsets[source + 1])
+        actions = slice(self._action_offsets[number], self._action_offsets[number + 1])
         return Example(
-            np.asarray(self._source[source]),
-            np.asarray(self._steps[steps]),
-            int(self.sentences[number]),
+            np.asarray(self._source[pieces]),
+            np.asarray(self._actions[actions]),
+            int(self._sentences[source]),
             int(self.treebanks[number]),
         )
 
     @property
+    def sentences(self) -> NDArray[np.int64]:
+        """Which sentence of the corpus each example is of."""
+        return self._sentences[self._sources]
+
+    @property
     def source_lengths(self) -> NDArray[np.int64]:
         """The number of source pieces of each example, including the end."""
-        return np.diff(self._source_offsets)
+        return np.diff(self._source_offsets)[self._sources]
 
     @property
     def step_lengths(self) -> NDArray[np.int64]:
-        """The number of steps of each example."""
-        return np.diff(self._step_offsets)
+        """The number of steps of each example: one for each action."""
+        return np.diff(self._action_offsets)
 
 
 def _parts(offsets: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
@@ -249,7 +263,7 @@ class PreparedWriter:
         self._directory = directory
         self._version = CORPUS_VERSION_WITH_TREES if kinds["source"][1] else CORPUS_VERSION
         self._columns = {name: _Column(directory / f"{name}.npy", *kinds[name]) for name in kinds}
-        for offsets in ("source_offsets", "step_offsets"):
+        for offsets in ("source_offsets", "action_offsets"):
             self._columns[offsets].append(np.zeros(1, dtype=np.int64))
 
     def __enter__(self) -> Self:
@@ -258,14 +272,13 @@ class PreparedWriter:
     def append(self, examples: Examples) -> None:
         """Append examples."""
         columns = self._columns
+        columns["sources"].append(columns["sentences"].rows + examples.sources)
         for lengths, flat, offsets in (
             (examples.source_lengths, "source", "source_offsets"),
-            (examples.step_lengths, "steps", "step_offsets"),
+            (examples.action_lengths, "actions", "action_offsets"),
         ):
             columns[offsets].append(columns[flat].rows + np.cumsum(lengths))
-        columns["source"].append(examples.source)
-        columns["steps"].append(examples.steps)
-        for name in columns.keys() - {"source", "source_offsets", "steps", "step_offsets"}:
+        for name in columns.keys() - {"sources", "source_offsets", "action_offsets"}:
             columns[name].append(getattr(examples, name))
 
     def __exit__(

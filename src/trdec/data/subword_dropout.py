@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from trdec.data.codec import Codec
 from trdec.data.store import Example
 from trdec.targets.actions import Action, EmitWord
-from trdec.targets.target import replay
 from trdec.text import UNKNOWN, Side, Subwords
 from trdec.tokenisers import WORD_START
 
@@ -104,7 +103,7 @@ class SubwordDropout:
         """The example with this number as it is in this epoch."""
         draw = random.Random(f"{self._seed} {epoch} {number}").random
         source = self._resplit_source(example.source, draw)
-        return Example(source, self._resplit_target(example.steps, draw), example.sentence, example.treebank)
+        return Example(source, self._resplit_target(example.actions, draw), example.sentence, example.treebank)
 
     def _resplit_source(self, source: NDArray[np.int32], draw: Uniform) -> NDArray[np.int32]:
         if source.ndim > 1:
@@ -128,16 +127,16 @@ class SubwordDropout:
         pieces = (self._source_pieces[number] for number in numbers)
         return [self._source_numbers[piece] for piece in self._source.resplit(pieces, draw)]
 
-    def _resplit_target(self, steps: NDArray[np.int32], draw: Uniform) -> NDArray[np.int32]:
+    def _resplit_target(self, numbers: NDArray[np.int32], draw: Uniform) -> NDArray[np.int32]:
         table = self._codec.table
         actions: list[Action] = []
-        for is_text, run in groupby((table.actions[n] for n in steps[:, 0].tolist()), _writes_text):
+        for is_text, run in groupby((table.actions[number] for number in numbers.tolist()), _writes_text):
             if is_text:
                 pieces = (action.word for action in run if isinstance(action, EmitWord))
                 actions += map(EmitWord, self._target.resplit(pieces, draw))
             else:
                 actions += run
-        return table.numbers(replay(self._codec.target, actions))  # T 3
+        return table.numbers(actions)  # T
 
 
 def _sampler(side: Side, rate: float) -> PieceSampler:

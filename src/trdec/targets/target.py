@@ -245,7 +245,7 @@ class Step(NamedTuple):
 
 
 def replay(target: Target[Any], actions: Iterable[Action]) -> list[Step]:
-    """The steps of a complete derivation, given its actions: the only source of training steps."""
+    """The steps of a complete derivation, given its actions: what training and search agree on."""
     steps: list[Step] = []
     top = target.start().top
     open_after = target.open_after
@@ -282,6 +282,13 @@ class ActionTable:
         for row, symbol in enumerate(self.symbols):
             legal[row, [self._numbers[action] for action in target.legal(symbol)]] = True
         self.legal: NDArray[np.bool_] = legal
+        # A symbol that no action replaces has no number: nothing is legal with it open.
+        numbers = self._symbol_numbers
+        self._start = [numbers[symbol] for symbol in reversed(target.start_symbols)]
+        self._effects = [
+            (target.opens(action), [numbers.get(symbol, -1) for symbol in reversed(target.replacement(action))])
+            for action in self.actions
+        ]
 
     def number(self, action: Action) -> int:
         """The action's number; a word outside the vocabulary has the unknown word's."""
@@ -296,7 +303,27 @@ class ActionTable:
         """The symbol's number, its row in the legal table."""
         return self._symbol_numbers[symbol]
 
-    def numbers(self, steps: Iterable[Step]) -> NDArray[np.int32]:
-        """The steps as rows of action, symbol and parent."""
-        rows = [(self.number(action), self._symbol_numbers[symbol], parent) for action, symbol, parent in steps]
+    def numbers(self, actions: Iterable[Action]) -> NDArray[np.int32]:
+        """The actions as numbers."""
+        return np.array([self.number(action) for action in actions], dtype=np.int32)  # T
+
+    def steps(self, actions: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The steps of a complete derivation as rows of action, symbol and parent: `replay`, but of numbers."""
+        stack = [(symbol, 0) for symbol in self._start]
+        rows: list[tuple[int, int, int]] = []
+        legal, effects = self.legal, self._effects
+        for step, action in enumerate(actions.tolist(), start=1):
+            symbol, parent = stack.pop() if stack else (-1, 0)
+            if symbol < 0 or not legal[symbol, action]:
+                name = "nothing" if symbol < 0 else repr(self.symbols[symbol])
+                raise IllegalActionError(f"step {step}: {self.actions[action]} is not legal with {name} open")
+            rows.append((action, symbol, parent))
+            opens, symbols = effects[action]
+            if opens:
+                parent = step
+            for opened in symbols:
+                stack.append((opened, parent))
+        if stack:
+            name = repr(self.symbols[stack[-1][0]])
+            raise IllegalActionError(f"the actions end with {name} open: expected <eos> as the last action")
         return np.array(rows, dtype=np.int32).reshape(-1, 3)  # T 3

@@ -87,10 +87,10 @@ def train(
             observer.note(f"starting from {training.start_from}: {taken}")
         weights_of_corpora = [corpus.weight for corpus in data.corpora]
         weights_of_examples = preparation.of_each(weights_of_corpora) if set(weights_of_corpora) != {1.0} else None
-        change = _change(codec, configuration)
+        change, steps_of = _change(codec, configuration), codec.table.steps
         corpus = TrainingCorpus(
-            Batcher(preparation.train, configuration.batches, seed, change, weights_of_examples),
-            Batcher(preparation.dev, configuration.batches, seed),
+            Batcher(preparation.train, steps_of, configuration.batches, seed, change, weights_of_examples),
+            Batcher(preparation.dev, steps_of, configuration.batches, seed),
             Kinds(codec.table.kinds, device),
             preparation.fingerprint,
         )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate, groupby
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -16,7 +17,6 @@ from trdec.data.codec import Codec
 from trdec.data.store import Example
 from trdec.model.translation_model import TranslationModel
 from trdec.search.hypotheses import Hypothesis
-from trdec.targets.target import replay
 from trdec.tokenisers import WORD_START, words_of_pieces
 from trdec.translation.scoring import batches_of
 from trdec.translation.source import Source
@@ -131,16 +131,12 @@ def attention_of(
 ) -> list[list[TranslationAttention]]:
     """The attention of the models for the hypotheses found for each source, by another pass over them."""
     owners = [(row, hypothesis) for row, hypotheses in enumerate(found) for hypothesis in hypotheses]
-    actions = codec.table.actions
-    pairs = [
-        (sources[row].pieces, codec.table.numbers(replay(codec.target, [actions[n] for n in hypothesis.actions])))
-        for row, hypothesis in owners
-    ]
+    pairs = [(sources[row].pieces, np.array(hypothesis.actions, dtype=np.int32)) for row, hypothesis in owners]
     attentions: dict[int, TranslationAttention] = {}
     # Longest first, as `collate` orders a batch too, so rows keep the places they have here.
     order = sorted(range(len(pairs)), key=lambda number: -len(pairs[number][1]))
     for numbers in batches_of(order, pairs):
-        batch = collate([Example(*pairs[number], sentence=number, treebank=0) for number in numbers])
+        batch = collate([Example(*pairs[number], number, 0) for number in numbers], codec.table.steps)
         weights = [each.attention(batch.to(next(each.parameters()).device)) for each in models]
         names = dict.fromkeys(rnn for each in weights for rnn in each)
         mean = {

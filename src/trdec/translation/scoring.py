@@ -61,7 +61,7 @@ class Forced:
 def force(
     model: TranslationModel,
     codec: Codec,
-    pairs: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]],  # source S, steps T 3
+    pairs: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]],  # source S, actions T
 ) -> list[Forced]:
     """Each derivation as the model scores it, in the order given."""
     # Longest first, as `collate` orders a batch too, so rows keep the places they have here.
@@ -69,10 +69,10 @@ def force(
     found: dict[int, Forced] = {}
     device = next(model.parameters()).device
     for numbers in batches_of(order, pairs):
-        batch = collate([Example(*pairs[number], sentence=number, treebank=0) for number in numbers])
+        batch = collate([Example(*pairs[number], number, 0) for number in numbers], codec.table.steps)
         log_probs = model.log_probs(batch.to(device)).tolist()
         for number, row in zip(numbers, log_probs, strict=True):
-            actions = pairs[number][1][:, 0].tolist()
+            actions = pairs[number][1].tolist()
             found[number] = Forced(
                 tuple(
                     ScoredAction(str(codec.table.actions[action]), codec.table.kinds[action], log_prob)
@@ -94,9 +94,6 @@ def batches_of(order: Sequence[int], pairs: Sequence[tuple[NDArray[np.int32], ND
         batches[-1].append(number)
         filled += size
     return batches
-
-
-Steps = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +174,7 @@ class Scorer:
 
     def score(self, candidates: Sequence[Candidate]) -> list[Scored]:
         """Each candidate with its most probable tree."""
-        pairs: list[tuple[Steps, Steps]] = []
+        pairs: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
         owners: list[tuple[int, Nonterminal]] = []
         problems: dict[int, str] = {}
         for number, candidate in enumerate(candidates):
@@ -185,11 +182,11 @@ class Scorer:
                 problems[number] = candidate.problem
             for tree in candidate.trees:
                 try:
-                    steps = self._codec.encode_target(tree)
+                    actions = self._codec.encode_target(tree)
                 except TrdecError as error:
                     problems[number] = str(error)
                     continue
-                pairs.append((candidate.source, steps))
+                pairs.append((candidate.source, actions))
                 owners.append((number, tree))
         best: dict[int, Scored] = {}
         for (number, tree), forced in zip(owners, force(self._model, self._codec, pairs), strict=True):

@@ -46,7 +46,7 @@ def test_a_model_can_be_used_where_its_builder_is_not(
     builder_called.cache_clear()
     codec = Codec.load(tmp_path / "data" / "codec", allow=["halves_kept:halves"])
     assert codec.system.trees == ("halves_kept:halves",)
-    assert codec.decode(made.train[0].steps[:, 0]).text == (toy / "train.en").read_text().splitlines()[0]
+    assert codec.decode(made.train[0].actions).text == (toy / "train.en").read_text().splitlines()[0]
     with pytest.raises(UsageError, match="halves_kept:halves: the module cannot be imported"):
         prepare(configuration(toy), changed_system("trdec-binary", trees="halves_kept:halves"), tmp_path / "data")
 

@@ -64,9 +64,9 @@ def test_examples_are_what_the_codec_encodes(toy: Path, tmp_path: Path) -> None:
         example = made.train[number]
         assert (example.sentence, example.treebank) == (number // 2, number % 2)
         assert (example.source == made.codec.encode_source(lines[example.sentence])).all()
-        assert made.codec.decode(example.steps[:, 0]).text == targets[example.sentence]
+        assert made.codec.decode(example.actions).text == targets[example.sentence]
     assert made.train.source_lengths[5] == len(made.train[5].source)
-    assert made.train.step_lengths[5] == len(made.train[5].steps)
+    assert made.train.step_lengths[5] == len(made.train[5].actions)
 
 
 def test_a_rerun_uses_what_there_is(folder: Path, tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_another_system_is_prepared_again(toy: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["data/train/steps.npy", "data/dev/prepared.json", "codec/codec.json", "data/report.json"]
+    "name", ["data/train/actions.npy", "data/dev/prepared.json", "codec/codec.json", "data/report.json"]
 )
 def test_damaged_data_are_prepared_again(
     name: str, toy: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture

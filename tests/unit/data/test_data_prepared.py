@@ -11,11 +11,12 @@ import pytest
 
 from trdec.data.store import ARRAYS, Example, Examples, Prepared, PreparedWriter
 from trdec.errors import StoredDataError
+from trdec.files import checksum
 
 EXAMPLES = [
-    Example(np.array([4, 5, 6], dtype=np.int32), np.arange(6, dtype=np.int32).reshape(2, 3), 7, 0),
-    Example(np.array([8], dtype=np.int32), np.arange(9, dtype=np.int32).reshape(3, 3), 9, 1),
-    Example(np.array([1, 2], dtype=np.int32), np.arange(3, dtype=np.int32).reshape(1, 3), 10, 0),
+    Example(np.array([4, 5, 6], dtype=np.int32), np.array([0, 1], dtype=np.int32), 7, 0),
+    Example(np.array([8], dtype=np.int32), np.array([2, 0, 1], dtype=np.int32), 9, 0),
+    Example(np.array([8], dtype=np.int32), np.array([1], dtype=np.int32), 9, 1),
 ]
 
 
@@ -34,17 +35,22 @@ def test_what_is_written_is_read(directory: Path) -> None:
     for number, expected in enumerate(EXAMPLES):
         found = prepared[number]
         assert np.array_equal(found.source, expected.source)
-        assert np.array_equal(found.steps, expected.steps)
+        assert np.array_equal(found.actions, expected.actions)
         assert (found.sentence, found.treebank) == (expected.sentence, expected.treebank)
-    assert prepared.source_lengths.tolist() == [3, 1, 2]
+    assert prepared.source_lengths.tolist() == [3, 1, 1]
     assert prepared.step_lengths.tolist() == [2, 3, 1]
-    assert prepared.sentences.tolist() == [7, 9, 10]
-    assert prepared.treebanks.tolist() == [0, 1, 0]
+    assert prepared.sentences.tolist() == [7, 9, 9]
+    assert prepared.treebanks.tolist() == [0, 0, 1]
 
 
 def test_the_files_are_ordinary_numpy_arrays(directory: Path) -> None:
-    assert np.load(directory / "source.npy").tolist() == [4, 5, 6, 8, 1, 2]
-    assert np.load(directory / "step_offsets.npy").tolist() == [0, 2, 5, 6]
+    assert np.load(directory / "action_offsets.npy").tolist() == [0, 2, 5, 6]
+
+
+def test_trees_of_one_sentence_share_its_source(directory: Path) -> None:
+    assert np.load(directory / "source.npy").tolist() == [4, 5, 6, 8]
+    assert np.load(directory / "sources.npy").tolist() == [0, 1, 1]
+    assert np.load(directory / "sentences.npy").tolist() == [7, 9]
 
 
 def test_examples_are_mapped_not_read(directory: Path) -> None:
@@ -76,20 +82,20 @@ def test_a_damaged_array_is_named(name: str, directory: Path) -> None:
 
 
 def test_an_array_of_another_corpus_is_named(directory: Path) -> None:
-    np.save(directory / "steps.npy", np.zeros((5, 3), dtype=np.int32))
+    np.save(directory / "actions.npy", np.zeros(5, dtype=np.int32))
     with pytest.raises(
-        StoredDataError, match=r"steps.npy: expected int32 of shape \(6, 3\), found int32 of shape \(5, 3\)"
+        StoredDataError, match=r"actions.npy: expected int32 of shape \(6,\), found int32 of shape \(5,\)"
     ):
         Prepared.open(directory)
-    np.save(directory / "steps.npy", np.zeros((6, 3), dtype=np.float32))
-    with pytest.raises(StoredDataError, match=r"expected int32 of shape \(6, 3\), found float32"):
+    np.save(directory / "actions.npy", np.zeros(6, dtype=np.float32))
+    with pytest.raises(StoredDataError, match=r"expected int32 of shape \(6,\), found float32"):
         Prepared.open(directory)
 
 
 def test_offsets_that_do_not_fit_are_named(directory: Path) -> None:
-    np.save(directory / "source_offsets.npy", np.array([0, 3, 4, 5]))
+    np.save(directory / "source_offsets.npy", np.array([0, 3, 3]))
     with pytest.raises(
-        StoredDataError, match=r"source_offsets.npy: expected offsets that rise from 0 to 6, found 0 to 5"
+        StoredDataError, match=r"source_offsets.npy: expected offsets that rise from 0 to 4, found 0 to 3"
     ):
         Prepared.open(directory)
 
@@ -106,7 +112,7 @@ def test_a_directory_without_a_description_is_refused(directory: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 4}, "expected version 1 or 2 or 3 of the trdec prepared corpus format, found version 4"),
+        ({"version": 3}, "expected version 4 or 5 of the trdec prepared corpus format, found version 3"),
         ({"format": "other"}, "expected the description of a trdec prepared corpus, found something else"),
         ({"lengths": {}}, "source.npy: expected int32 of shape"),
     ],
@@ -127,8 +133,8 @@ def test_an_error_while_writing_leaves_no_description(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("offsets", [[0, 2, 1, 6], [0, 9, 5, 6], [0, -1, 5, 6]])
 def test_offsets_that_fall_are_refused(offsets: list[int], directory: Path) -> None:
-    np.save(directory / "step_offsets.npy", np.array(offsets))
-    with pytest.raises(StoredDataError, match=r"train/step_offsets.npy: .* fall"):
+    np.save(directory / "action_offsets.npy", np.array(offsets))
+    with pytest.raises(StoredDataError, match=r"train/action_offsets.npy: .* fall"):
         Prepared.open(directory)
 
 
@@ -146,24 +152,30 @@ def test_no_changed_bit_goes_unnoticed(name: str, directory: Path) -> None:
     Prepared.open(directory)
 
 
-def _older(directory: Path) -> None:
-    """Rewrite the description as the first version of the format, which had no checksums."""
-    path = directory / "prepared.json"
-    description = {key: value for key, value in json.loads(path.read_text()).items() if key != "sha256"}
-    path.write_text(json.dumps({**description, "version": 1}))
+def test_numbers_that_a_codec_does_not_have_are_refused(directory: Path) -> None:
+    prepared = Prepared.open(directory)
+    prepared.check_numbers(directory, 9, 3)
+    with pytest.raises(StoredDataError, match=r"source.npy: a piece is out of range"):
+        prepared.check_numbers(directory, 8, 3)
+    with pytest.raises(StoredDataError, match=r"actions.npy: an action is out of range"):
+        prepared.check_numbers(directory, 9, 2)
 
 
-def test_the_first_version_is_read_and_its_numbers_are_checked(directory: Path) -> None:
-    _older(directory)
-    steps = np.array([[0, 0, 0], [1, 1, 1], [2, 0, 0], [2, 1, 1], [0, 0, 2], [1, 0, 0]], dtype=np.int32)
-    legal = np.array([[True, True, True], [False, True, True]])
-    np.save(directory / "steps.npy", steps)
-    Prepared.open(directory).check_numbers(directory, 9, legal)
-    with pytest.raises(StoredDataError, match=r"source.npy"):
-        Prepared.open(directory).check_numbers(directory, 8, legal)
-    for row, column, value in ((0, 0, 3), (0, 0, -1), (1, 1, 2), (1, 1, -1), (1, 2, 2), (0, 2, 1), (1, 0, 0)):
-        changed = steps.copy()
-        changed[row, column] = value
-        np.save(directory / "steps.npy", changed)
-        with pytest.raises(StoredDataError, match=r"steps.npy"):
-            Prepared.open(directory).check_numbers(directory, 9, legal)
+@pytest.mark.parametrize("sources", [[0, 1, 2], [-1, 1, 1]])
+def test_a_source_that_is_not_there_is_refused(sources: list[int], directory: Path) -> None:
+    path, description = directory / "sources.npy", directory / "prepared.json"
+    np.save(path, np.array(sources))
+    content = json.loads(description.read_text())
+    content["sha256"]["sources"] = checksum(path)
+    description.write_text(json.dumps(content))
+    with pytest.raises(StoredDataError, match=r"sources.npy: a source is out of range"):
+        Prepared.open(directory)
+
+
+def test_what_is_not_kept_takes_its_source_along() -> None:
+    examples = Examples.of(EXAMPLES)
+    for kept in ([True, False, True], [False, True, True], [True, False, False], [False, False, False]):
+        found = examples.select(np.array(kept))
+        expected = Examples.of([example for example, is_kept in zip(EXAMPLES, kept, strict=True) if is_kept])
+        for name in Examples.__slots__:
+            assert getattr(found, name).tolist() == getattr(expected, name).tolist(), name

@@ -26,7 +26,7 @@ def binary(toy: Path, tmp_path_factory: pytest.TempPathFactory) -> Preparation:
 
 
 def test_every_epoch_has_each_sentence_once_in_one_of_its_trees(binary: Preparation) -> None:
-    train, batcher = binary.train, Batcher(binary.train, DRAWN, seed=1)
+    train, batcher = binary.train, Batcher(binary.train, binary.codec.table.steps, DRAWN, seed=1)
     kinds = []
     for epoch in range(4):
         examples = np.concatenate(batcher.plan(epoch))
@@ -34,13 +34,13 @@ def test_every_epoch_has_each_sentence_once_in_one_of_its_trees(binary: Preparat
         kinds.append({int(train.sentences[n]): int(train.treebanks[n]) for n in examples})
         assert 240 < sum(kinds[-1].values()) < 360  # of 600 draws from two kinds
     assert kinds[0] != kinds[1]
-    again = np.concatenate(Batcher(binary.train, DRAWN, seed=1).plan(2))
+    again = np.concatenate(Batcher(binary.train, binary.codec.table.steps, DRAWN, seed=1).plan(2))
     assert (again == np.concatenate(batcher.plan(2))).all()
 
 
 def test_a_pair_of_weight_two_is_drawn_twice(binary: Preparation) -> None:
     weights = np.where(binary.train.sentences < 300, 2.0, 1.0)
-    examples = np.concatenate(Batcher(binary.train, DRAWN, 1, None, weights).plan(0))
+    examples = np.concatenate(Batcher(binary.train, binary.codec.table.steps, DRAWN, 1, None, weights).plan(0))
     assert Counter(Counter(binary.train.sentences[examples].tolist()).values()) == {1: 300, 2: 300}
     kinds: dict[int, set[int]] = {}
     for example in examples:
@@ -56,10 +56,10 @@ def test_random_trees_are_other_trees_of_the_same_words_in_each_epoch(binary: Pr
         fixed, random = binary.train[number], binary.train[number + 1]
         assert drawn(fixed, number, 0) is fixed
         first, second, again = (drawn(random, number + 1, epoch) for epoch in (0, 1, 0))
-        assert (first.steps == again.steps).all()
-        trees = [codec.decode(example.steps[:, 0]).tree for example in (random, first, second)]
+        assert (first.actions == again.actions).all()
+        trees = [codec.decode(example.actions).tree for example in (random, first, second)]
         assert words(trees[0]) == words(trees[1]) == words(trees[2])
-        assert codec.decode(first.steps[:, 0]).text == codec.decode(random.steps[:, 0]).text
+        assert codec.decode(first.actions).text == codec.decode(random.actions).text
         changed += trees[1] != trees[2]
     assert changed > 90
 
@@ -70,4 +70,4 @@ def test_raw_text_keeps_its_spaces(toy: Path, tmp_path: Path) -> None:
     drawn = DrawnTrees(made.codec, seed=1)
     lines = (toy / "train.en").read_text().splitlines()
     for number in range(50):
-        assert made.codec.decode(drawn(made.train[number], number, 3).steps[:, 0]).text == lines[number]
+        assert made.codec.decode(drawn(made.train[number], number, 3).actions).text == lines[number]

@@ -89,7 +89,7 @@ def test_a_killed_preparation_goes_on_after_the_last_whole_part(system: str, toy
 
 
 @pytest.mark.usefixtures("_small_parts")
-@pytest.mark.parametrize("damaged", ["train.00000/steps.npy", "train.00001/part.json", "train.00001/lines.npy"])
+@pytest.mark.parametrize("damaged", ["train.00000/actions.npy", "train.00001/part.json", "train.00001/lines.npy"])
 def test_a_damaged_part_is_made_again(
     damaged: str, toy: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -54,7 +54,7 @@ def test_raw_text_comes_back_from_every_kind_of_tree(
     tokens = [line.text.split() for line in read_lines(toy / "dev.en")]
     for number in range(len(made.train)):
         example = made.train[number]
-        decoded = made.codec.decode(example.steps[:, 0])
+        decoded = made.codec.decode(example.actions)
         assert decoded.text == lines[example.sentence]
         assert words(decoded.tree) == tokens[example.sentence]
 
@@ -81,7 +81,7 @@ def test_syntactic_words_of_one_token_keep_the_raw_text(tmp_path: Path) -> None:
     tiny = SubwordConfiguration(size=15)
     changes = {"source_subwords": tiny, "target_subwords": tiny}
     made = prepare(raw_configuration(corpus, **changes), SYSTEMS["trdec-dep"], tmp_path / "model")
-    decoded = made.codec.decode(made.train[0].steps[:, 0])
+    decoded = made.codec.decode(made.train[0].actions)
     assert decoded.text == "Zum Haus."
     assert words(decoded.tree) == ["Zu", "m", "Haus", "."]
 
@@ -127,11 +127,11 @@ def test_words_without_a_space_between_them_are_resplit_one_by_one(raw: CorpusCo
     example = Preparation.open(tmp_path).train[0]
     same = SubwordDropout(codec, 0.0, seed=1)(example, 0, 0)
     assert same.source.tolist() == example.source.tolist()
-    assert same.steps.tolist() == example.steps.tolist()
+    assert same.actions.tolist() == example.actions.tolist()
     other = SubwordDropout(codec, 0.5, seed=1)(example, 0, 0)
-    assert other.steps.tolist() != example.steps.tolist()
-    assert codec.decode(other.steps[:, 0]) == codec.decode(example.steps[:, 0])._replace(
-        pieces=codec.decode(other.steps[:, 0]).pieces
+    assert other.actions.tolist() != example.actions.tolist()
+    assert codec.decode(other.actions) == codec.decode(example.actions)._replace(
+        pieces=codec.decode(other.actions).pieces
     )
 
 

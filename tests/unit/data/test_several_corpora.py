@@ -33,7 +33,7 @@ def test_corpora_are_prepared_as_if_they_were_one(toy: Path, tmp_path: Path, par
     system = SYSTEMS["trdec-binary"]
     one = prepare(configuration(toy), system, tmp_path / "one")
     two = prepare(parts, system, tmp_path / "two")
-    for name in ("codec/target.spm.model", "codec/grammar.txt", "data/train/steps.npy", "data/train/sentences.npy"):
+    for name in ("codec/target.spm.model", "codec/grammar.txt", "data/train/actions.npy", "data/train/sentences.npy"):
         if (tmp_path / "one" / name).exists() or name.endswith("npy"):
             assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
     assert two.first_sentences == (0, 40)

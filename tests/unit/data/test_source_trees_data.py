@@ -222,20 +222,18 @@ GOOD = [[4, 1, 4], [5, 1, 4], [8, 1, 0], [9, 0, 5], [10, 0, 0]]
     [(0, 0, 11), (0, 2, 6), (0, 2, -1), (3, 2, 4), (3, 2, 2), (0, 2, 2), (1, 1, 2), (None, 1, 0)],
 )
 def test_damaged_places_are_noticed(tmp_path: Path, place: int | None, column: int, value: int) -> None:
-    legal = np.ones((50, 50), dtype=bool)
-
     def check(name: str, source: np.ndarray) -> None:
-        steps = np.zeros((2, 3), dtype=np.int32)
+        actions = np.zeros(2, dtype=np.int32)
         good = np.array(GOOD, dtype=np.int32)
         with PreparedWriter(tmp_path / name, with_source_trees(ARRAYS)) as writer:
-            writer.append(Examples.of([Example(each, steps, 0, 0) for each in (good, source, good)]))
+            writer.append(Examples.of([Example(each, actions, n, 0) for n, each in enumerate((good, source, good))]))
         prepared = Prepared.open(tmp_path / name)
         assert np.array_equal(prepared[1].source, source)
-        prepared.check_numbers(tmp_path / name, 11, legal)
+        prepared.check_numbers(tmp_path / name, 11, 50)
 
     wrong = np.array(GOOD, dtype=np.int32)
     check("good", wrong)
-    assert json.loads((tmp_path / "good" / "prepared.json").read_text())["version"] == 3
+    assert json.loads((tmp_path / "good" / "prepared.json").read_text())["version"] == 5
     wrong[slice(None) if place is None else place, column] = value
     with pytest.raises(StoredDataError, match=r"source.npy: a (piece is out of range|place is not one of a tree)"):
         check("wrong", wrong)

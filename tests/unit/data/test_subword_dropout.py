@@ -75,7 +75,7 @@ def test_pieces_do_not_cross_the_words_of_raw_text() -> None:
 
 
 def same(one: Example, other: Example) -> bool:
-    return np.array_equal(one.source, other.source) and np.array_equal(one.steps, other.steps)
+    return np.array_equal(one.source, other.source) and np.array_equal(one.actions, other.actions)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -88,7 +88,7 @@ def test_only_the_pieces_change_and_only_with_the_epoch(system: str, toy_prepare
         example = made.train[number]
         assert same(unchanged(example, number, 0), example)
         found = changing(example, number, 7)
-        before, after = codec.decode(example.steps[:, 0]), codec.decode(found.steps[:, 0])
+        before, after = codec.decode(example.actions), codec.decode(found.actions)
         assert (after.tree, after.text) == (before.tree, before.text)
         pieces = codec.source_side.subwords.pieces
         spelled = ["".join(pieces[n] for n in each.source[:-1]) for each in (example, found)]
