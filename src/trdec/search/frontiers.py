@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,16 @@ class Effects:
             needs_after=torch.from_numpy(needs_after.astype(np.int64)),
             closed=sum(tuple(target.legal(symbol)) == (EOS,) for symbol in target.start_symbols),
         )
+
+    @cached_property
+    def takes(self) -> Tensor:
+        """A M: how much an action and the completion of what it opens add to each measure at least."""
+        return self.gains + self.needs_after
+
+    @cached_property
+    def most_taken(self) -> Tensor:
+        """M: the greatest of these."""
+        return self.takes.amax(dim=0)
 
     def texts(self) -> frozenset[int]:
         """The actions that write text."""

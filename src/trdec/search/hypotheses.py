@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -35,17 +36,28 @@ class Trail:
 
     def __init__(self) -> None:
         self._steps: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
+        self._waiting: list[tuple[Tensor, Tensor, Tensor]] = []
+        """Steps that nothing has gone back over yet: their numbers are fetched together when something does."""
 
     def append(self, origins: Tensor, actions: Tensor, log_probs: Tensor) -> None:
         """Add a step: the row each row came from, its action and that action's log-probability."""
-        self._steps.append((origins.cpu().numpy(), actions.cpu().numpy(), log_probs.cpu().numpy()))
+        self._waiting.append((origins, actions, log_probs))
+
+    def _fetch(self) -> None:
+        """Move the steps that wait to the others, as arrays."""
+        ends = np.cumsum([len(origins) for origins, _, _ in self._waiting])[:-1]
+        columns = [np.split(torch.cat(column).cpu().numpy(), ends) for column in zip(*self._waiting, strict=True)]
+        self._steps += zip(*columns, strict=True)
+        self._waiting = []
 
     def back(self, row: int) -> tuple[list[int], list[float]]:
         """The actions that lead to a row of the latest step, first to last, and their log-probabilities."""
-        return self.back_from(len(self._steps), row)
+        return self.back_from(len(self), row)
 
     def back_from(self, steps: int, row: int) -> tuple[list[int], list[float]]:
         """The actions that lead to the row with this index after `steps` steps, and their log-probabilities."""
+        if self._waiting:
+            self._fetch()
         actions: list[int] = []
         log_probs: list[float] = []
         for origins, taken, scores in reversed(self._steps[:steps]):
@@ -55,7 +67,7 @@ class Trail:
         return actions[::-1], log_probs[::-1]
 
     def __len__(self) -> int:
-        return len(self._steps)
+        return len(self._steps) + len(self._waiting)
 
 
 @dataclass(slots=True)
@@ -113,7 +125,8 @@ class Finished:
 
     def decided(self, sentences: Tensor, totals: Tensor, most_actions: Tensor) -> Tensor:
         """B: whether no live hypothesis, of log-probabilities B K so far, can change what is best in its sentence."""
-        if self._writes_text is not None:  # any may still add to a text's probability
+        # Merged, any may still add to a text's probability; and nothing is decided while too few have ended.
+        if self._writes_text is not None or all(len(found) < self._n_best for found in self._found):
             return torch.zeros_like(sentences, dtype=torch.bool)
         best = self._normalisation.bound(totals.amax(dim=1), most_actions)  # B
         return self._worst(sentences).to(best) >= best

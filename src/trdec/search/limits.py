@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import torch
@@ -94,6 +95,11 @@ class Bounds:
     low: Tensor  # B M
     high: Tensor  # B M
 
+    @cached_property
+    def have_minimum(self) -> bool:
+        """Whether any sentence must have some of any measure."""
+        return bool((self.low > 0).any())
+
     def select(self, sentences: Tensor) -> Bounds:
         """These sentences in this order."""
         return Bounds(self.low[sentences], self.high[sentences])
@@ -109,10 +115,10 @@ class Bounds:
         """
         width = used.shape[0] // self.high.shape[0]
         room = self.high.repeat_interleave(width, dim=0) - used - needs_below  # R M
-        takes = effects.gains + effects.needs_after  # A M
+        takes = effects.takes  # A M
         lacking = self._lacking(effects, used, needs_below)  # R A
         if lacking is None:
-            tight = (room < takes.amax(dim=0)).any(dim=0)  # M
+            tight = (room < effects.most_taken).any(dim=0)  # M
             if not bool(tight.any()):
                 return None
             return (takes[:, tight] > room[:, tight].unsqueeze(1)).any(dim=2)  # R A
@@ -121,22 +127,26 @@ class Bounds:
 
     def _lacking(self, effects: Effects, used: Tensor, needs_below: Tensor) -> Tensor | None:
         """R A: how many more words and pieces within words are due than the shortest completion has; None if none."""
+        if not self.have_minimum:
+            return None
         low = self.low.repeat_interleave(used.shape[0] // self.low.shape[0], dim=0)  # R M
         words = low[:, WORDS] - used[:, WORDS] - needs_below[:, WORDS]  # R
         # The shortest completion has one piece per word.
         within = (low[:, PIECES] - low[:, WORDS]).clamp(min=0) - (used[:, PIECES] - used[:, WORDS])  # R
         if not bool(((words > 0) | (within > 0)).any()):
             return None
-        gains, after = effects.gains, effects.needs_after  # A M
-        lacking = (words.unsqueeze(1) - (gains + after)[:, WORDS]).clamp(min=0)  # R A
+        gains = effects.gains  # A M
+        lacking = (words.unsqueeze(1) - effects.takes[:, WORDS]).clamp(min=0)  # R A
         return lacking + (within.unsqueeze(1) - (gains[:, PIECES] - gains[:, WORDS])).clamp(min=0)
 
     def too_short(self, effects: Effects, used: Tensor, needs_below: Tensor) -> Tensor | None:
         """R A: the actions after which no word could follow although a measure is still too small; None if none are."""
+        if not self.have_minimum:
+            return None
         low = self.low.repeat_interleave(used.shape[0] // self.low.shape[0], dim=0)  # R M
         unmet = (used < low).any(dim=0)  # M
         if not bool(unmet.any()):
             return None
         closing = effects.needs_after[:, STEPS] + needs_below[:, STEPS, None] <= effects.closed  # R A
-        reached = (used + needs_below)[:, None, unmet] + (effects.gains + effects.needs_after)[:, unmet]  # R A m
+        reached = (used + needs_below)[:, None, unmet] + effects.takes[:, unmet]  # R A m
         return closing & (reached < low[:, None, unmet]).any(dim=2)  # R A
