@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from support.toy_corpora import changed_system, configuration
-from trdec.configuration.sections import BatchConfiguration
+from trdec.configuration.sections import BatchConfiguration, DataConfiguration
 from trdec.data.batch import Batcher
 from trdec.data.drawn_trees import DrawnTrees
 from trdec.data.prepare import Preparation, prepare
@@ -71,3 +71,16 @@ def test_raw_text_keeps_its_spaces(toy: Path, tmp_path: Path) -> None:
     lines = (toy / "train.en").read_text().splitlines()
     for number in range(50):
         assert made.codec.decode(drawn(made.train[number], number, 3).actions).text == lines[number]
+
+
+def test_a_tree_that_needs_a_rule_of_no_other_is_not_drawn(tmp_path: Path) -> None:
+    """The only sentence has three words, hence one of two shapes: the other shape needs a rule that was never seen."""
+    for name, line in (("source", "ein haus steht"), ("target", "a house stands")):
+        (tmp_path / name).write_text(f"{line}\n")
+    corpus = {"source": tmp_path / "source", "target": tmp_path / "target"}
+    sizes = {f"{side}_subwords": {"size": 20} for side in ("source", "target")}
+    data = DataConfiguration.model_validate({"train": corpus, "dev": corpus, **sizes})
+    made = prepare(data, changed_system("trdec-binary", trees="random-binary"), tmp_path / "model")
+    drawn, example = DrawnTrees(made.codec, seed=1), made.train[0]
+    for epoch in range(20):  # all of which would be lucky once in a million times
+        assert (drawn(example, 0, epoch).actions == example.actions).all()
