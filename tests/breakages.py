@@ -104,8 +104,20 @@ BREAKAGES = [
     ),
     Breakage(
         "targets/target.py",
-        "            parent = step\n",
-        "            parent = step - 1\n",
+        "            parent = step\n        for opened in symbols:\n            rest",
+        "            parent = step - 1\n        for opened in symbols:\n            rest",
+        "tests/laws/test_targets.py",
+    ),
+    Breakage(
+        "targets/target.py",
+        "            if opens:\n                parent = step\n",
+        "",
+        "tests/laws/test_targets.py",
+    ),
+    Breakage(
+        "targets/target.py",
+        "if symbol < 0 or not legal[symbol, action]:",
+        "if symbol < 0:",
         "tests/laws/test_targets.py",
     ),
     Breakage(
@@ -388,14 +400,14 @@ BREAKAGES = [
     ),
     Breakage(
         "data/parts.py",
-        "steps[:, 1] = symbols[steps[:, 1]]",
-        "steps[:, 1] = steps[:, 1]",
+        "actions[~is_word] = shared[actions[~is_word]]",
+        "pass",
         "tests/unit/data/test_parts.py::test_a_corpus_in_parts_is_the_same_as_in_one",
     ),
     Breakage(
         "data/parts.py",
-        "prepend=last_sentence) != 0",
-        "prepend=-1) >= 0",
+        "is_first = np.diff(kept.sources, prepend=-1) != 0",
+        "is_first = np.diff(kept.sources, prepend=-1) >= 0",
         "tests/unit/data/test_data_report.py",
     ),
     Breakage(
@@ -595,6 +607,36 @@ BREAKAGES = [
         "            if len(text) > most:\n",
         "            if False:\n",
         "tests/serve/test_tree_answers.py::test_the_wrong_field_is_named",
+    ),
+    Breakage(
+        "data/store.py",
+        "(np.cumsum(used) - 1)[self.sources[kept]]",
+        "self.sources[kept]",
+        "tests/unit/data/test_data_prepared.py",
+    ),
+    Breakage(
+        "data/store.py",
+        'columns["sources"].append(columns["sentences"].rows + examples.sources)',
+        'columns["sources"].append(examples.sources)',
+        "tests/unit/data/test_data_prepared.py",
+    ),
+    Breakage(
+        "data/drawn_trees.py",
+        "except UnknownRuleError:",
+        "except ZeroDivisionError:",
+        "tests/unit/data/test_drawn_trees.py",
+    ),
+    Breakage(
+        "search/hypotheses.py",
+        "all(len(found) < self._n_best for found in self._found)",
+        "True",
+        "tests/laws/test_search.py",
+    ),
+    Breakage(
+        "search/limits.py",
+        "return bool((self.low > 0).any())",
+        "return False",
+        "tests/unit/search/test_constraints.py",
     ),
     Breakage(
         "serve/texts.py",
