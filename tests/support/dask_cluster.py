@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,39 +13,44 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from support.two_machines import HERE, Machine
+
 LIMIT = 600
 """Seconds after which a test gives up; what it waits for is a fact."""
 
 
 @contextlib.contextmanager
-def running_scheduler(folder: Path) -> Iterator[str]:
+def running_scheduler(folder: Path, machine: Machine = HERE) -> Iterator[str]:
     """The address of a scheduler."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    options = ["--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
     log = folder / "scheduler.log"
-    process = dask("scheduler", *options, log=log)
+    process = dask(machine, "scheduler", "--host", machine.address, "--port", "0", "--no-dashboard", log=log)
     try:
         wait_for(lambda: "Scheduler at" in log.read_text(), process)
-        yield f"tcp://127.0.0.1:{port}"
+        found = re.search(r"Scheduler at: *(tcp://\S+)", log.read_text())
+        assert found, log.read_text()
+        yield found[1]
     finally:
         end(process)
 
 
-def dask(*arguments: str, log: Path) -> subprocess.Popen[bytes]:
+def dask(machine: Machine, *arguments: str, log: Path) -> subprocess.Popen[bytes]:
     """A process of Dask, in a session of its own."""
     with log.open("wb") as stream:
         return subprocess.Popen(
-            [sys.executable, "-m", "dask", *arguments], stdout=stream, stderr=stream, start_new_session=True
+            [*machine.enter, sys.executable, "-m", "dask", *arguments],
+            stdout=stream,
+            stderr=stream,
+            start_new_session=True,
         )
 
 
-def worker(scheduler: str, name: str, folder: Path, resources: str = "threads=1 memory=4") -> subprocess.Popen[bytes]:
+def worker(
+    scheduler: str, name: str, folder: Path, resources: str = "threads=1 memory=4", machine: Machine = HERE
+) -> subprocess.Popen[bytes]:
     """A worker with one thread that the scheduler knows."""
     options = ["--nthreads", "1", "--name", name, "--resources", resources, "--no-dashboard"]
-    place, log = ["--local-directory", str(folder / name), "--host", "127.0.0.1"], folder / f"{name}.log"
-    process = dask("worker", scheduler, *options, *place, log=log)
+    place, log = ["--local-directory", str(folder / name), "--host", machine.address], folder / f"{name}.log"
+    process = dask(machine, "worker", scheduler, *options, *place, log=log)
     wait_for(lambda: "Registered to" in log.read_text(), process)
     return process
 
@@ -54,7 +59,7 @@ def wait_for(found: Callable[[], object], process: subprocess.Popen[Any]) -> Non
     """Wait until something is found, as long as the process runs."""
     limit = time.monotonic() + LIMIT
     while not found():
-        assert process.poll() is None, f"{process.args} ended with status {process.returncode}"
+        assert process.poll() is None, (process.args, process.returncode, process.communicate()[0])
         assert time.monotonic() < limit, f"{process.args}: nothing found in {LIMIT} seconds"
         time.sleep(0.02)
 

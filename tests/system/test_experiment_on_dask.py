@@ -7,13 +7,15 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from support.dask_cluster import LIMIT, end, running_scheduler, wait_for, worker
 from support.small_experiment import results_of, write_experiment
+from support.two_machines import HERE, Machine, two_machines
 
 pytestmark = pytest.mark.slow
 
@@ -27,8 +29,18 @@ def scheduler(tmp_path: Path) -> Iterator[str]:
         yield address
 
 
-def experiment(file: Path, scheduler: str, *overrides: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "trdec.cli.main", "experiment", str(file), "--dask", scheduler, *overrides]
+def experiment(file: Path, scheduler: str, *overrides: str, machine: Machine = HERE) -> subprocess.Popen[str]:
+    command = [
+        *machine.enter,
+        sys.executable,
+        "-m",
+        "trdec.cli.main",
+        "experiment",
+        str(file),
+        "--dask",
+        scheduler,
+        *overrides,
+    ]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
@@ -42,29 +54,41 @@ def worker_that_runs(run: Path, workers: list[subprocess.Popen[bytes]]) -> subpr
     raise AssertionError(f"no process is working on {run}")
 
 
-def test_an_experiment_survives_the_loss_of_a_worker(scheduler: str, tmp_path: Path) -> None:
+@contextlib.contextmanager
+def one_machine() -> Iterator[tuple[Machine, Machine]]:
+    """Two workers of this machine."""
+    yield HERE, HERE
+
+
+@pytest.mark.parametrize("place", [one_machine, two_machines])
+def test_an_experiment_survives_the_loss_of_a_worker(
+    place: Callable[[], AbstractContextManager[tuple[Machine, Machine]]], tmp_path: Path
+) -> None:
     for name in ("here", "there"):
         (tmp_path / name).mkdir()
+    file = write_experiment(tmp_path / "there", tmp_path / "there" / "out")
+    runs = tmp_path / "there" / "out" / "runs"
+    found: list[Path] = []
+    with place() as machines, running_scheduler(tmp_path, machines[0]) as scheduler:
+        workers = [
+            worker(scheduler, f"worker-{number}", tmp_path, machine=machine) for number, machine in enumerate(machines)
+        ]
+        process = experiment(file, scheduler, UPDATES, machine=machines[0])
+        try:
+            wait_for(lambda: found.extend(runs.glob("*/model/checkpoints/update-*")) or found, process)
+            run = found[0].parents[2]
+            end(worker_that_runs(run, workers))
+            said, _ = process.communicate(timeout=LIMIT)
+        finally:
+            process.kill()
+            for each in workers:
+                end(each)
+    assert process.returncode == 0, said
+    assert "resuming after update" in (run / "train.log").read_text()
+
     alone = write_experiment(tmp_path / "here", tmp_path / "here" / "out")
     command = [sys.executable, "-m", "trdec.cli.main", "experiment", str(alone), UPDATES]
     subprocess.run(command, check=True, capture_output=True)
-
-    file = write_experiment(tmp_path / "there", tmp_path / "there" / "out")
-    workers = [worker(scheduler, f"worker-{number}", tmp_path) for number in range(2)]
-    process = experiment(file, scheduler, UPDATES)
-    runs = tmp_path / "there" / "out" / "runs"
-    found: list[Path] = []
-    try:
-        wait_for(lambda: found.extend(runs.glob("*/model/checkpoints/update-*")) or found, process)
-        run = found[0].parents[2]
-        end(worker_that_runs(run, workers))
-        said, _ = process.communicate(timeout=LIMIT)
-    finally:
-        process.kill()
-        for each in workers:
-            end(each)
-    assert process.returncode == 0, said
-    assert "resuming after update" in (run / "train.log").read_text()
     here, there = (results_of(tmp_path / name / "out") for name in ("here", "there"))
     assert there == here
 
