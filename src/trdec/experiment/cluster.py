@@ -9,41 +9,15 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-import subprocess
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from trdec.cluster import MEMORY, THREADS, check_workers, connected, result_of
 from trdec.experiment.plan import Run, Stage
-from trdec.experiment.run import log_of, start_stage
-
-LOOK_EVERY = 1.0
-"""Seconds between two looks at whether a stage is still wanted."""
-
-
-def run_task(key: str, folder: str, lock: str, log: str, arguments: Sequence[str]) -> int:
-    """Run a stage as the task of this key, on the worker that calls this, and return its exit status.
-
-    If the experiment ends or gives the task up, the process is told to end, and writes a checkpoint.
-    """
-    process = start_stage(Path(lock), Path(log), arguments, Path(folder))
-    assert process.stdin is not None
-    with process.stdin:
-        while True:
-            try:
-                return process.wait(LOOK_EVERY)
-            except subprocess.TimeoutExpired:
-                if not _is_wanted(key):
-                    process.terminate()
-
-
-def _is_wanted(key: str) -> bool:
-    from distributed import get_worker
-
-    task = get_worker().state.tasks.get(key)
-    return task is not None and task.state != "cancelled"
+from trdec.experiment.run import log_of
+from trdec.experiment.stage_process import run_task
 
 
 class Cluster:
