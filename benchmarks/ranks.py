@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -113,26 +114,41 @@ def lost(file: Path, folder: Path, options: argparse.Namespace) -> Iterator[dict
     """Kill or stop a rank at random moments, start again, and compare the weights with those of an undisturbed run."""
     keys = [f"training.max_updates={options.updates}", "training.validate_every=20", "training.checkpoint_every=5"]
     finish(start(file, folder / "whole", 2, *keys), folder / "whole")
-    draw, output = random.Random(1), folder / "lost"
+    draw, output = random.Random(options.seed), folder / "lost"
     for number in range(options.times):
         process = start(file, output, 2, *keys)
         before = checkpoint(output)
-        while checkpoint(output) == before and process.poll() is None:
-            time.sleep(0.01)
-        time.sleep(draw.uniform(0, 0.5))
+        early = number % 3 == 2  # every third is lost while it starts, the others after some updates
+        while process.poll() is None and not (len(ranks_of(output)) > 1 if early else checkpoint(output) > before):
+            time.sleep(0.02)
+        time.sleep(draw.uniform(0, 3 if early else 0.5))
         ranks = ranks_of(output)
         if process.poll() is not None or len(ranks) < 2:
-            break
-        victim, kind = draw.choice(ranks), (signal.SIGKILL, signal.SIGSTOP)[number % 2]
-        os.kill(victim, kind)
+            raise SystemExit(f"the training ended before it could be disturbed {options.times} times: more --updates")
+        victim, kind = draw.randrange(2), (signal.SIGKILL, signal.SIGSTOP)[number % 2]
+        os.kill(ranks[victim], kind)
         began, done = time.monotonic(), checkpoint(output)
+        while ranks[1 - victim] in ranks_of(output):
+            if time.monotonic() > began + 120:
+                raise SystemExit("the other process still waits for the lost one after two minutes")
+            time.sleep(0.1)
+        other = round(time.monotonic() - began, 1)
         process.wait(timeout=120)
+        yield {
+            "lost": kind.name,
+            "rank": victim,
+            "checkpoint_then": done,
+            "checkpoint_after": checkpoint(output),
+            "seconds_to_end_of_other": other,
+            "seconds_to_end_of_torchrun": round(time.monotonic() - began, 1),
+            "left_behind": len(ranks_of(output)),
+        }
         for left in ranks_of(output):
             os.kill(left, signal.SIGKILL)
-        yield {"lost": kind.name, "checkpoint": done, "seconds_to_end": round(time.monotonic() - began, 1)}
     finish(start(file, output, 2, *keys), output)
+    resumed = re.findall(r"resuming after update (\d+)", output.with_suffix(".log").read_text())
     equal = (output / "model.safetensors").read_bytes() == (folder / "whole" / "model.safetensors").read_bytes()
-    yield {"updates": options.updates, "same_bits": equal}
+    yield {"updates": options.updates, "resumed_after": [*map(int, resumed)], "same_bits": equal}
 
 
 def checkpoint(output: Path) -> int:
@@ -164,6 +180,7 @@ def main() -> None:
     parser.add_argument("--hidden", type=int, help="64, 512 for speed")
     parser.add_argument("--sizes", type=int, nargs="+", default=[800, 12800])
     parser.add_argument("--times", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=1, help="of the moments at which processes are lost")
     options = parser.parse_args()
     is_speed = options.what == "speed"
     options.updates = options.updates or (30 if is_speed else 200)

@@ -98,8 +98,8 @@ BREAKAGES = [
     ),
     Breakage(
         "trees/preterminals.py",
-        "            closed.append(child)\n        if run:",
-        "            closed.append(child)\n        if run and len(closed) != 1:",
+        "        closed.append(child)\n    if run:",
+        "        closed.append(child)\n    if run and len(closed) != 1:",
         "tests/laws/test_trees.py",
     ),
     Breakage(
@@ -385,6 +385,18 @@ BREAKAGES = [
         "    threading.Thread(target=_end_with_parent, daemon=True).start()\n",
         "",
         "tests/unit/data/test_data_prepare.py::test_workers_end_with_their_parent",
+    ),
+    Breakage(
+        "data/workers.py",
+        "        if len(waiting) > ahead():\n            yield waiting.popleft()()\n",
+        "        if len(waiting) > ahead():\n            yield waiting.pop()()\n",
+        "tests/unit/data/test_cluster_workers.py",
+    ),
+    Breakage(
+        "corpora/parse.py",
+        "        if parser.identity != identity:\n",
+        "        if not parser.identity:\n",
+        "tests/unit/data/test_cluster_workers.py",
     ),
     Breakage(
         "text.py",

@@ -10,7 +10,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "trdec"
 
 LAYERS = [
     ["errors", "freed_memory", "progress"],
-    ["extensions"],
+    ["extensions", "cluster"],
     ["files"],
     ["archives"],
     ["tokenisers", "detection"],
@@ -35,6 +35,7 @@ WITHOUT_TORCH = (
     "freed_memory",
     "progress",
     "extensions",
+    "cluster",
     "files",
     "archives",
     "tokenisers",

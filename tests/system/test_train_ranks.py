@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -14,6 +15,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from support.two_machines import HERE, Machine, two_machines
 from trdec.corpora.toy.generate import write_corpus
 
 pytestmark = pytest.mark.slow
@@ -41,12 +43,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def start(folder: Path, output: Path, *options: str, overrides: tuple[str, ...] = ()) -> subprocess.Popen[str]:
+def start(
+    folder: Path, output: Path, *options: str, overrides: tuple[str, ...] = (), machine: Machine = HERE
+) -> subprocess.Popen[str]:
     """Start a training under torchrun, or in one process without options."""
     arguments = ["train", str(folder / "config.yaml"), f"folder={folder / 'toy'}", f"output={output}", *overrides]
     launcher = [sys.executable, "-m", "torch.distributed.run", *options, "--no-python"] if options else []
-    command = [*launcher, str(TRDEC), *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    command = [*machine.enter, *launcher, str(TRDEC), *arguments]
+    environment = os.environ if machine is HERE else os.environ | {"GLOO_SOCKET_IFNAME": machine.interface}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
 
 
 def finish(process: subprocess.Popen[str]) -> str:
@@ -59,11 +64,21 @@ def weights(output: Path) -> dict[str, torch.Tensor]:
     return load_file(output / "checkpoints" / "update-00000040" / "weights.safetensors")
 
 
+def dev_loss(output: Path) -> float:
+    rows = map(json.loads, (output / "log.jsonl").read_text().splitlines())
+    return float([row["loss"] for row in rows if row["event"] == "dev"][-1])
+
+
 @pytest.fixture(scope="module")
-def alone(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, torch.Tensor]:
+def model_alone(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     output = tmp_path_factory.mktemp("alone") / "model"
     finish(start(folder, output))
-    return weights(output)
+    return output
+
+
+@pytest.fixture(scope="module")
+def alone(model_alone: Path) -> dict[str, torch.Tensor]:
+    return weights(model_alone)
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +110,22 @@ def test_two_nodes_train_as_one_process_does(alone: dict[str, torch.Tensor], fol
     for node in nodes:
         finish(node)
     assert_close(alone, weights(tmp_path / "model"))
+
+
+def test_two_machines_train_as_one_process_does(model_alone: Path, folder: Path, tmp_path: Path) -> None:
+    options = ("--nnodes", "2", "--nproc-per-node", "1", "--rdzv-backend", "c10d")
+    with two_machines() as machines:
+        options += ("--rdzv-endpoint", f"{machines[0].address}:29400")
+        output = tmp_path / "model"
+        nodes = []
+        for machine in machines:
+            # Both have the name of this machine, by which torchrun would find out which of them is the first.
+            own = ("--local-addr", machine.address, "--rdzv-conf", f"is_host={int(machine is machines[0])}")
+            nodes.append(start(folder, output, *options, *own, machine=machine))
+        for node in nodes:
+            finish(node)
+    assert_close(weights(model_alone), weights(output))
+    assert dev_loss(output) == pytest.approx(dev_loss(model_alone), rel=1e-5)
 
 
 def ranks_of(output: Path) -> list[int]:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from trdec.cli.options import counted, say, standard_error, with_flags
+from trdec.cli.options import DaskOption, counted, say, standard_error, with_flags
 
 data_app = typer.Typer(help="Get public corpora, and parse text.", no_args_is_help=True)
 
@@ -57,10 +57,12 @@ def parse_command(
     restart: Annotated[
         bool, typer.Option("--restart", help="Start over: discard an unfinished parse, replace a finished one.")
     ] = False,
+    dask: DaskOption = None,
 ) -> None:
     """Parse each line of a text file. After an interruption, the same command resumes."""
     from trdec.corpora.parse import annotate, check_files, discard
     from trdec.corpora.parsers import ParserChoice, load_parser
+    from trdec.data.workers import workers_of
     from trdec.errors import UsageError
     from trdec.progress import ProgressDisplay
 
@@ -71,8 +73,8 @@ def parse_command(
     parser = load_parser(choice)
     if restart:
         discard(output)
-    with ProgressDisplay(standard_error()) as progress:
-        sentences = annotate(parser, choice, file, output, text_output, batch, progress)
+    with workers_of(dask) as workers, ProgressDisplay(standard_error()) as progress:
+        sentences = annotate(parser, choice, file, output, text_output, batch, progress, workers)
     say(f"{output}: {counted(sentences, 'sentence', 'sentences')}, parsed by {parser.identity}.")
 
 

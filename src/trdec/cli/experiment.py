@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trdec.cli.options import say, standard_error
+from trdec.cli.options import DaskOption, say, standard_error
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -35,14 +35,7 @@ def experiment_command(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be done and how long it would take; change nothing.")
     ] = False,
-    dask: Annotated[
-        str | None,
-        typer.Option(
-            "--dask",
-            metavar="SCHEDULER",
-            help="Run on the workers of this Dask scheduler, such as tcp://host:8786, and not here.",
-        ),
-    ] = None,
+    dask: DaskOption = None,
     report_only: Annotated[
         bool, typer.Option("--report", help="Report on the runs that are finished so far; run nothing.")
     ] = False,

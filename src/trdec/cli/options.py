@@ -218,6 +218,14 @@ SystemOption = Annotated[
     str, typer.Option("--system", metavar="NAME", help="What to train.", autocompletion=_complete_systems)
 ]
 ThreadsOption = Annotated[int, typer.Option("--threads", min=1, max=1024, help="Processor cores to use.")]
+DaskOption = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="SCHEDULER",
+        help="Work on the workers of this Dask scheduler, such as tcp://host:8786, and not here.",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 
 

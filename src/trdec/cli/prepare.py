@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from trdec.cli.options import JsonOption, complete_keys, standard_error
+from trdec.cli.options import DaskOption, JsonOption, complete_keys, standard_error
 
 
 def prepare_command(
@@ -27,18 +27,21 @@ def prepare_command(
     workers: Annotated[
         int, typer.Option("--workers", min=0, max=1024, help="Processes to use; 0 is one per processor.")
     ] = 0,
+    dask: DaskOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Learn subwords, extract the grammar and encode the corpora into OUTPUT, unless that is done already."""
     from trdec.configuration import load_configuration
     from trdec.data.prepare import prepare
+    from trdec.data.workers import workers_of
     from trdec.progress import ProgressDisplay
 
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     configuration = load_configuration(configuration_file, overrides or [])
-    workers = workers or os.cpu_count() or 1
-    with ProgressDisplay(standard_error()) as progress:
-        made = prepare(configuration.located_data, configuration.system, configuration.output, workers, progress)
+    data, system = configuration.located_data, configuration.system
+    processes = workers or os.cpu_count() or 1
+    with workers_of(dask, processes) as them, ProgressDisplay(standard_error()) as progress:
+        made = prepare(data, system, configuration.output, them, progress)
     if as_json:
         print(json.dumps(made.report.to_json(), ensure_ascii=False, indent=2))
     else:

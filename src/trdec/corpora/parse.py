@@ -11,7 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from trdec.corpora.parsers import Parser, ParserChoice
+from trdec.corpora.parsers import Parser, ParserChoice, load_parser
+from trdec.data.workers import HERE, Workers
 from trdec.errors import AnnotationError, UsageError
 from trdec.files import STANDARD, Line, checksum_of_text, count_lines, locked, read_lines, write_errors, writing
 from trdec.trees import treebank
@@ -40,10 +41,12 @@ def annotate(
     text: Path | None,
     batch: int,
     progress: Progress,
+    workers: Workers = HERE,
 ) -> int:
     """Write the entry of each line after those that an earlier run wrote; return how many there are in all.
 
-    With `text`, the words of each entry are written there, one sentence per line.
+    With `text`, the words of each entry are written there, one sentence per line. Workers other than this process load
+    the same parser for themselves.
     """
     # Batches begin at the same lines in every run, so that rounding errors are the same too.
     settings = {**asdict(choice), "parser": parser.identity, "batch": batch}
@@ -51,13 +54,37 @@ def annotate(
     with resumable(output, settings) as parse:
         parse.resume(lines)
         progress("parsing", parse.sentences, total)
-        while part := list(islice(lines, batch)):
-            parse.add(part, _entries(parser, part))
+        for part, entries in workers.map(_ParseBatch(parser, choice), iter(lambda: list(islice(lines, batch)), [])):
+            parse.add(part, entries)
             progress("parsing", parse.sentences, total)
         if text is not None:
             _write_words(parser.format_name, parse.path, text)
         parse.finish()
         return parse.sentences
+
+
+class _ParseBatch:
+    """Gives lines their entries, with the parser; where it is unpickled, with one that is loaded there."""
+
+    def __init__(self, parser: Parser, choice: ParserChoice) -> None:
+        self._parser = parser
+        self._choice = choice
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _ParseBatch._load, (self._choice, self._parser.identity)
+
+    @classmethod
+    def _load(cls, choice: ParserChoice, identity: str) -> _ParseBatch:
+        parser = load_parser(choice)
+        if parser.identity != identity:
+            raise AnnotationError(
+                f"a worker has {parser.identity}, and this command {identity}. Install the same on all machines."
+            )
+        return cls(parser, choice)
+
+    def __call__(self, lines: list[Line]) -> tuple[list[Line], list[str]]:
+        """The lines themselves, and their entries."""
+        return lines, _entries(self._parser, lines)
 
 
 def discard(output: Path) -> None:

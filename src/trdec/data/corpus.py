@@ -106,12 +106,29 @@ class Corpus:
             _same_number(self.source, counts[0], path, count, "sentences")
 
     def repeated(self) -> NDArray[np.bool_]:
-        """For each pair, whether it repeats an earlier one; this takes eight bytes per pair."""
+        """For each pair, whether it repeats an earlier one; this takes some twenty bytes per pair."""
         lines = zip(read_lines(self.source), read_lines(self.target), strict=False)
-        digests = np.fromiter((_digest(source.text, target.text) for source, target in lines), dtype=np.uint64)
-        repeated = np.ones(len(digests), dtype=bool)
-        repeated[np.unique(digests, return_index=True)[1]] = False
-        return repeated
+        return repeats(np.fromiter((_digest(source.text, target.text) for source, target in lines), dtype=np.uint64))
+
+
+def repeats(numbers: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """For each number, whether it occurs before."""
+    # np.unique of all would do, but takes twice the memory: few of them occur twice, and only those need their places.
+    ordered = np.sort(numbers)
+    several = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    del ordered
+    repeated = np.zeros(len(numbers), dtype=bool)
+    if several.size:
+        for begin in range(0, len(numbers), _BLOCK):
+            block = numbers[begin : begin + _BLOCK]
+            places = np.minimum(np.searchsorted(several, block), len(several) - 1)
+            repeated[begin : begin + _BLOCK] = several[places] == block
+        occurring = np.flatnonzero(repeated)
+        repeated[occurring[np.unique(numbers[occurring], return_index=True)[1]]] = False
+    return repeated
+
+
+_BLOCK = 1 << 20
 
 
 def _kind(role: str) -> str:

@@ -16,7 +16,7 @@ from trdec.data.inspection import inspect
 from trdec.data.parts import EncodedShard, EncodeShard, Part
 from trdec.data.report import Report, SplitReport
 from trdec.data.store import ARRAYS, PreparedWriter, with_source_trees
-from trdec.data.workers import ordered_map, shards
+from trdec.data.workers import Workers, shards
 from trdec.errors import NoExamplesError, StoredDataError, SubwordError
 from trdec.files import count_lines, read_lines
 from trdec.systems import System
@@ -49,7 +49,7 @@ class Maker:
         system: System,
         train: Sequence[Corpus],
         dev: Corpus,
-        workers: int,
+        workers: Workers,
         progress: Progress,
     ) -> None:
         self._configuration = configuration
@@ -132,7 +132,7 @@ class Maker:
             folder = unfinished / f"{corpus.name}.{number:05}"
             own = islice(pairs, PART)
             if (part := _opened(folder, reader)) is None:
-                encoded = ordered_map(EncodeShard(reader), shards(own), self._workers)
+                encoded = self._workers.map(EncodeShard(reader), shards(own))
                 Part.write(folder, self._told(encoded, task, begin, total), reader)
                 part = Part(folder, reader)
             else:

@@ -37,6 +37,7 @@ from trdec.data.store import (
     read_description,
     write_description,
 )
+from trdec.data.workers import HERE, Workers
 from trdec.errors import (
     FileError,
     StoredDataError,
@@ -124,12 +125,12 @@ def prepare(
     configuration: DataConfiguration,
     system: System,
     directory: Path,
-    workers: int = 1,
+    workers: Workers = HERE,
     progress: Progress | None = None,
 ) -> Preparation:
     """The preparation in a model directory, made (again) if there is none or if anything it depends on changed.
 
-    The result is the same, byte for byte, for any number of workers. Data that a model in the directory was trained on
+    The result is the same, byte for byte, whoever the workers are. Data that a model in the directory was trained on
     are never replaced by others.
     """
     names = ["train", *(f"further.{place}" for place in range(len(configuration.further)))]

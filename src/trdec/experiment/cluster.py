@@ -9,45 +9,15 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-import subprocess
 import threading
-from asyncio import CancelledError
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from trdec.errors import UsageError, WorkerError
+from trdec.cluster import MEMORY, THREADS, check_workers, connected, result_of
 from trdec.experiment.plan import Run, Stage
-from trdec.experiment.run import log_of, start_stage
-
-THREADS, MEMORY = "threads", "memory"
-"""The resources that workers declare and stages take: threads, and GB of memory."""
-
-LOOK_EVERY = 1.0
-"""Seconds between two looks at whether a stage is still wanted."""
-
-
-def run_task(key: str, folder: str, lock: str, log: str, arguments: Sequence[str]) -> int:
-    """Run a stage as the task of this key, on the worker that calls this, and return its exit status.
-
-    If the experiment ends or gives the task up, the process is told to end, and writes a checkpoint.
-    """
-    process = start_stage(Path(lock), Path(log), arguments, Path(folder))
-    assert process.stdin is not None
-    with process.stdin:
-        while True:
-            try:
-                return process.wait(LOOK_EVERY)
-            except subprocess.TimeoutExpired:
-                if not _is_wanted(key):
-                    process.terminate()
-
-
-def _is_wanted(key: str) -> bool:
-    from distributed import get_worker
-
-    task = get_worker().state.tasks.get(key)
-    return task is not None and task.state != "cancelled"
+from trdec.experiment.run import log_of
+from trdec.experiment.stage_process import run_task
 
 
 class Cluster:
@@ -62,11 +32,9 @@ class Cluster:
 
     def run(self, run: Run, stage: Stage) -> int:
         """Run a stage to its end."""
-        from distributed import KilledWorker
-
         threads = run.training.training.threads if stage == "train" else 1
         needed = {THREADS: threads, MEMORY: self._memory}
-        self._check_workers(needed)
+        check_workers(self._client, needed)
         with self._guard:
             if self._closed:
                 return 0
@@ -84,30 +52,10 @@ class Cluster:
             )
             self._futures.add(future)
         try:
-            return int(future.result())
-        except KilledWorker as error:
-            raise WorkerError(
-                f"{run.name}: the workers that ran this stage died one after the other, perhaps for lack of memory. "
-                "Give it more (the key `memory`), and run the same command again to resume."
-            ) from error
-        except CancelledError as error:
-            raise WorkerError(
-                f"{run.name}: the Dask scheduler gave this stage up. Run the same command again to resume."
-            ) from error
+            return int(result_of(future, run.name, "Give it more (the key `memory`)"))
         finally:
             with self._guard:
                 self._futures.discard(future)
-
-    def _check_workers(self, needed: dict[str, float]) -> None:
-        """Raise UsageError if there are workers and none of them could ever run the stage."""
-        workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
-        offers = [worker["resources"] for worker in workers]
-        if offers and not any(all(offer.get(name, 0) >= need for name, need in needed.items()) for offer in offers):
-            wanted = " ".join(f"{name}={need:g}" for name, need in needed.items())
-            raise UsageError(
-                f"none of the {len(offers)} Dask workers offers what a stage needs, the resources {wanted} (memory in "
-                "GB). Start workers that offer as much; docs/scaling.md shows how."
-            )
 
     def close(self) -> None:
         """Give up all stages; their processes end within a second, trainings with a checkpoint."""
@@ -120,18 +68,5 @@ class Cluster:
 @contextlib.contextmanager
 def cluster_of(scheduler: str, memory: float) -> Iterator[Cluster]:
     """The cluster of the Dask scheduler at this address; each stage takes so many GB of memory."""
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise UsageError(
-            "`dask` needs the package distributed, which is not installed. Install it with: "
-            "pip install 'trdec[cluster]'"
-        ) from error
-    try:
-        client = Client(scheduler, timeout=10, set_as_default=False)  # type: ignore[no-untyped-call]
-    except (OSError, ValueError, TypeError) as error:
-        raise UsageError(
-            f"`dask` {scheduler}: no Dask scheduler answers there: {error}. Start one with: dask scheduler"
-        ) from error
-    with client:
+    with connected(scheduler) as client:
         yield Cluster(client, memory)

@@ -7,7 +7,6 @@ import math
 import os
 import platform
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -20,6 +19,7 @@ from typing import Any, Protocol
 from trdec import __version__
 from trdec.errors import FileError, TrdecError
 from trdec.experiment.plan import Plan, Run, Stage
+from trdec.experiment.stage_process import start_stage
 from trdec.files import checksum, read_lines, writing
 from trdec.training.observers import JsonLines
 
@@ -221,23 +221,6 @@ def versions() -> dict[str, str]:
 def log_of(run: Run, stage: Stage) -> Path:
     """The file that a stage writes its output to."""
     return run.directory / f"{stage}.log"
-
-
-def start_stage(lock: Path, log: Path, arguments: Sequence[str], folder: Path | None = None) -> subprocess.Popen[bytes]:
-    """Start a process that runs `trdec` with these arguments once it holds the lock, and ends if this one does.
-
-    It runs in the current directory, or in another folder.
-    """
-    with log.open("wb") as stream:
-        return subprocess.Popen(
-            [sys.executable, "-m", "trdec.cli.child", str(lock), *arguments],
-            cwd=folder,
-            stdin=subprocess.PIPE,
-            stdout=stream,
-            stderr=stream,
-            env=os.environ | {"OMP_NUM_THREADS": "1"},
-            start_new_session=True,  # Ctrl-C reaches only the experiment, which then ends its processes
-        )
 
 
 class ThisMachine:

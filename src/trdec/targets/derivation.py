@@ -47,16 +47,17 @@ class DerivationTarget(Target[Rule]):
     def linearise(tree: Nonterminal) -> list[Action]:
         """The derivation of the tree: a rule for each node, words and EOP for each run of words, EOS."""
         actions: list[Action] = []
-        stack: list[Tree] = [preterminals.insert(tree)]
+        stack = [tree]
         while stack:
             node = stack.pop()
-            assert isinstance(node, Nonterminal), "words occur only under preterminals"
             if node.label == PRE:
                 actions += [_emit(leaf.word) for leaf in node.children]  # type: ignore[union-attr]
                 actions.append(EOP)
             else:
-                actions.append(_apply(node.label, tuple([child.label for child in node.children])))  # type: ignore[union-attr]
-                stack += node.children[::-1]
+                # `preterminals.insert` would give the same, but build the whole tree again.
+                children = preterminals.close_runs(node.children)
+                actions.append(_apply(node.label, tuple([child.label for child in children])))
+                stack += children[::-1]
         actions.append(EOS)
         return actions
 

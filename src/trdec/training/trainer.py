@@ -29,6 +29,7 @@ from trdec.data.manifest import replacing_model_file
 from trdec.data.prepare import Preparation, prepare
 from trdec.data.store import Example
 from trdec.data.subword_dropout import SubwordDropout
+from trdec.data.workers import Processes
 from trdec.errors import ConfigError, TrainingError, memory_errors
 from trdec.files import locked, write_errors
 from trdec.model.translation_model import TranslationModel
@@ -112,7 +113,8 @@ def _begin(configuration: Configuration, observer: Observer, workers: int) -> Pr
     """The prepared data, once it is clear that this training may use the directory; the configuration is saved."""
     directory = configuration.output
     _check_same_training(configuration, directory)
-    preparation = prepare(configuration.located_data, configuration.system, directory, workers, observer.progress)
+    data, system = configuration.located_data, configuration.system
+    preparation = prepare(data, system, directory, Processes(workers), observer.progress)
     for line in preparation.report.lines():
         observer.note(line)
     with write_errors(directory), replacing_model_file(directory, CONFIGURATION_FILE) as temporary:

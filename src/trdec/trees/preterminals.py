@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from trdec.trees.tree import PRE, Nonterminal, Terminal, Tree, fold, splice
 
 
@@ -11,26 +13,29 @@ def insert(tree: Nonterminal) -> Nonterminal:
     Runs, not words, become preterminals: (VP eat s (NP fish)) -> (VP (pre eat s) (NP (pre fish))).
     """
 
-    def close_runs(node: Nonterminal, children: list[Tree]) -> Tree:
-        if node.label == PRE:
-            return node
-        closed: list[Tree] = []
-        run: list[Tree] = []
-        for child in children:
-            if isinstance(child, Terminal):
-                run.append(child)
-                continue
-            if run:
-                closed.append(Nonterminal(PRE, tuple(run)))
-                run = []
-            closed.append(child)
-        if run:
-            closed.append(Nonterminal(PRE, tuple(run)))
-        return Nonterminal(node.label, tuple(closed))
+    def close(node: Nonterminal, children: list[Tree]) -> Tree:
+        return node if node.label == PRE else Nonterminal(node.label, tuple(close_runs(children)))
 
-    top = fold(tree, _itself, close_runs)
+    top = fold(tree, _itself, close)
     assert isinstance(top, Nonterminal)
     return top
+
+
+def close_runs(children: Iterable[Tree]) -> list[Nonterminal]:
+    """The children of a node with every run of words as a `pre` node."""
+    closed: list[Nonterminal] = []
+    run: list[Tree] = []
+    for child in children:
+        if isinstance(child, Terminal):
+            run.append(child)
+            continue
+        if run:
+            closed.append(Nonterminal(PRE, tuple(run)))
+            run = []
+        closed.append(child)
+    if run:
+        closed.append(Nonterminal(PRE, tuple(run)))
+    return closed
 
 
 def remove(tree: Nonterminal) -> Nonterminal:

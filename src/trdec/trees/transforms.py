@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 
 from trdec.tokenisers import words_of_pieces
 from trdec.trees.tree import NULL, PRE, ROOT, Nonterminal, Terminal, Tree, fold, splice
@@ -73,7 +73,7 @@ def segment(tree: Nonterminal, split: Callable[[str], Sequence[str]]) -> Nonterm
     """The tree with every word replaced by its subwords, side by side: (VP eats) -> (VP ▁eat s)."""
 
     def spread(node: Nonterminal, children: list[list[Tree]]) -> list[Tree]:
-        return [Nonterminal(node.label, tuple(child for spread_child in children for child in spread_child))]
+        return [Nonterminal(node.label, tuple(chain.from_iterable(children)))]
 
     def cut(leaf: Terminal) -> list[Tree]:
         return [Terminal(piece) for piece in split(leaf.word)]

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from trdec.configuration.sections import CorpusConfiguration
-from trdec.data.corpus import Corpus
+from trdec.data import corpus
+from trdec.data.corpus import Corpus, repeats
 from trdec.errors import EncodingError, FileError, TextFormatError, UsageError
 
 FLAT = ("flat",)
@@ -104,3 +108,11 @@ def test_a_system_that_needs_trees_says_which_file_is_missing(write) -> None:
     files = CorpusConfiguration(source=write("s", ["a"]), target=write("t", ["A"]))
     with pytest.raises(UsageError, match=r"learns dependency trees, but data.dev names no file .* data.dev.dependency"):
         Corpus("dev", files, ("dependency",))
+
+
+@given(numbers=st.lists(st.integers(0, 9) | st.integers(0, 2**64 - 1), max_size=40))
+def test_a_number_is_repeated_if_it_occurs_before(numbers: list[int]) -> None:
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr(corpus, "_BLOCK", 7)
+        found = repeats(np.array(numbers, dtype=np.uint64))
+    assert found.tolist() == [number in numbers[:place] for place, number in enumerate(numbers)]

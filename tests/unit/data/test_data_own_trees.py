@@ -11,6 +11,7 @@ import pytest
 from support.toy_corpora import changed_system, configuration
 from trdec.data.codec import Codec
 from trdec.data.prepare import prepare
+from trdec.data.workers import Processes
 from trdec.errors import TreeShapeError, UsageError
 from trdec.trees.by_name import builder_called
 
@@ -38,7 +39,10 @@ def test_a_model_can_be_used_where_its_builder_is_not(
 ) -> None:
     own(tmp_path, monkeypatch, "halves_kept")
     made = prepare(
-        configuration(toy), changed_system("trdec-binary", trees="halves_kept:halves"), tmp_path / "data", workers=2
+        configuration(toy),
+        changed_system("trdec-binary", trees="halves_kept:halves"),
+        tmp_path / "data",
+        workers=Processes(2),
     )
     assert {rule.lhs for rule in made.codec.target.grammar.rules} == {"ROOT", "LEFT", "RIGHT"}
     (tmp_path / "halves_kept.py").unlink()

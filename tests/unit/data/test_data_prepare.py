@@ -18,7 +18,7 @@ import pytest
 from support.toy_corpora import changed_system, configuration, files
 from trdec.configuration.sections import DataConfiguration, FilterConfiguration, SubwordConfiguration
 from trdec.data.prepare import Preparation, prepare
-from trdec.data.workers import ordered_map
+from trdec.data.workers import Processes
 from trdec.errors import (
     FileError,
     StoredDataError,
@@ -50,8 +50,8 @@ def folder(toy: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("system", ["trdec-binary", "trdec-dep"])
 def test_the_result_is_the_same_for_any_number_of_workers(system: str, toy: Path, tmp_path: Path) -> None:
-    prepare(configuration(toy), SYSTEMS[system], tmp_path / "one", workers=1)
-    prepare(configuration(toy), SYSTEMS[system], tmp_path / "two", workers=2)
+    prepare(configuration(toy), SYSTEMS[system], tmp_path / "one")
+    prepare(configuration(toy), SYSTEMS[system], tmp_path / "two", Processes(2))
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
 
@@ -274,12 +274,12 @@ def test_an_output_that_cannot_be_written_is_named(toy: Path, tmp_path: Path) ->
 
 
 def test_results_come_in_the_order_of_the_shards() -> None:
-    assert list(ordered_map(abs, range(-40, 0), workers=2)) == list(range(40, 0, -1))
+    assert list(Processes(2).map(abs, range(-40, 0))) == list(range(40, 0, -1))
 
 
 def test_a_worker_that_dies_is_reported() -> None:
     with pytest.raises(WorkerError, match=r"a worker process died .* Try again with fewer workers"):
-        list(ordered_map(os._exit, [3, 3, 3], workers=2))
+        list(Processes(2).map(os._exit, [3, 3, 3]))
 
 
 def test_a_preparation_of_another_version_is_refused(toy: Path, tmp_path: Path) -> None:
@@ -330,11 +330,11 @@ def test_the_command_line_prints_the_report(toy: Path, tmp_path: Path, trdec) ->
 def test_workers_end_with_their_parent(tmp_path: Path) -> None:
     script = """
 import os, signal, sys, time
-from trdec.data.workers import ordered_map
+from trdec.data.workers import Processes
 from worker_tasks import name_self
 
 if __name__ == "__main__":
-    for _ in ordered_map(name_self, [sys.argv[1]] * 9, workers=2):
+    for _ in Processes(2).map(name_self, [sys.argv[1]] * 9):
         os.kill(os.getpid(), signal.SIGKILL)
 """
     (tmp_path / "killed.py").write_text(script)
