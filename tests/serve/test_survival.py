@@ -5,11 +5,19 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import httpx
 
 from support.serving import Served, wait_until
+from trdec.errors import UsageError
+from trdec.serve.jobs import Answer, LineFailure, LineSettings, WaitingLine
+from trdec.serve.model_process import answer_lines
+from trdec.translation.translation import Translation
+from trdec.translation.translator import Translator
 
 FISH = "The fish is not small ."
 
@@ -67,3 +75,36 @@ def test_requests_survive_the_death_of_the_process(served: Served, lines: list[s
     assert answers[0].json() == {"translatedText": FISH}
     wait_until(lambda: served.client.get("/health").status_code == 200)
     assert 'trdec_model_restarts_total{model="vel-en"} 1.0' in served.client.get("/metrics").text
+
+
+class _Failing(Translator):
+    """Fails after the first answers of a batch, and at one line whenever it is asked."""
+
+    asked: list[list[str]]
+    wrong: str
+
+    def as_found(self, texts: Any, *others: Any) -> Iterator[list[tuple[int, Translation]]]:
+        self.asked.append(list(texts))
+        if texts != [self.wrong]:
+            yield next(super().as_found(texts, *others))
+            if len(texts) == 1:
+                return
+        raise UsageError("line 1: the prefix is wrong")
+
+
+def test_a_batch_that_fails_fails_for_the_guilty_line_alone_and_keeps_what_was_answered(
+    model: Path, lines: list[str]
+) -> None:
+    waiting = [WaitingLine(line) for line in lines]
+    *_, last = answer_lines(Translator.load(model), LineSettings(), waiting)
+    guilty = last[-1][0]
+    translator = _Failing.load(model)
+    assert isinstance(translator, _Failing)
+    translator.asked, translator.wrong = [], lines[guilty]
+    groups = list(answer_lines(translator, LineSettings(demands=("prefix",)), waiting))
+    results = dict(pair for group in groups for pair in group)
+    assert sorted(number for group in groups for number, _ in group) == [0, 1, 2]
+    assert results.pop(guilty) == LineFailure("the prefix is wrong", "request", "prefix")
+    assert all(isinstance(result, Answer) for result in results.values())
+    answered = {number for number, _ in groups[0]}
+    assert translator.asked == [lines, *([lines[number]] for number in range(3) if number not in answered)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -71,7 +71,6 @@ class BeamSettings:
             )
 
 
-@torch.inference_mode()
 def beam_search(
     model: SearchModel,
     effects: Effects,
@@ -85,6 +84,25 @@ def beam_search(
     The beam of a sentence has `beam_size` places. At each step they go to the best continuations of all its
     hypotheses, by log-probability. A hypothesis that ends keeps its place, so the others continue in fewer places.
     A beam of 1 is greedy search. `numbers` are the sentences' numbers, for error messages.
+    """
+    found = dict(
+        pair for group in beam_search_ends(model, effects, source, settings, constraints, numbers) for pair in group
+    )
+    return [found[number] for number in range(len(source))]
+
+
+@torch.inference_mode()
+def beam_search_ends(
+    model: SearchModel,
+    effects: Effects,
+    source: SourceBatch,
+    settings: BeamSettings,
+    constraints: Sequence[Constraint] = (),
+    numbers: Sequence[int] | None = None,
+) -> Iterator[list[tuple[int, list[Hypothesis]]]]:
+    """What `beam_search` finds for each sentence, with its place in the batch, as soon as its search ends.
+
+    Sentences whose searches end at the same step come together.
     """
     bounds = settings.limits.bounds(source.text_lengths, effects)
     state = SearchState.start(model, effects, source, bounds, constraints)
@@ -107,8 +125,10 @@ def beam_search(
         done = ~live.any(dim=1) | (free == 0)  # B
         if settings.early_termination:
             done |= finished.decided(state.sentences, totals, state.bounds.high[:, STEPS])
-        _require_results(state, finished, done, numbers or range(len(source)))
-
+        ending = state.sentences[done].tolist()
+        _require_results(ending, finished, numbers or range(len(source)))
+        if ending:
+            yield [(number, finished.best(number)) for number in ending]
         if bool(done.all()):
             break
         # Live hypotheses move to the front, so that the batch is as narrow as the widest sentence needs.
@@ -121,7 +141,6 @@ def beam_search(
         totals = totals.gather(1, order).flatten()  # R'
         trail.append(rows, chosen, taken[kept].gather(1, order).flatten())
         state = state.take(rows, chosen, kept if kept.shape[0] < done.shape[0] else None)
-    return [finished.best(number) for number in range(len(source))]
 
 
 def _best(totals: Tensor, log_probs: Tensor, free: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -154,7 +173,7 @@ def _collect(
         )
 
 
-def _require_results(state: SearchState, finished: Finished, done: Tensor, numbers: Sequence[int]) -> None:
-    for number in state.sentences[done].tolist():
+def _require_results(ending: Sequence[int], finished: Finished, numbers: Sequence[int]) -> None:
+    for number in ending:
         if not finished.has(number):
             raise SearchError(numbers[number])

@@ -56,6 +56,9 @@ class LineFailure:
 
 LineResult = Answer | LineFailure
 
+Results = list[tuple[int, LineResult]]
+"""What became of lines of a batch, with their numbers in it."""
+
 
 @dataclass(frozen=True, slots=True)
 class ModelDescription:
@@ -69,7 +72,7 @@ class ModelDescription:
 
 
 ROWS_AT_ONCE = 512
-"""Hypotheses of the lines that are sent to a model together: enough for two full batches of similar length."""
+"""Hypotheses of the lines that a model translates together."""
 
 
 class Job:

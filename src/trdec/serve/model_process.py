@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from trdec.errors import OutOfMemoryError, TrdecError, UsageError
 from trdec.freed_memory import keep_freed_memory
-from trdec.serve.jobs import Answer, LineFailure, LineResult, LineSettings, ModelDescription, WaitingLine
+from trdec.serve.jobs import Answer, LineFailure, LineSettings, ModelDescription, Results, WaitingLine
 from trdec.tokenisers import WORD_START
 from trdec.trees.grammar import Rule
 from trdec.trees.tree import PRE, Nonterminal, Terminal, depth, fold
@@ -42,7 +42,8 @@ def run_model(
         connection.send(_description(translator))
         while True:
             settings, lines = connection.recv()
-            connection.send(answer_lines(translator, settings, lines))
+            for found in answer_lines(translator, settings, lines):
+                connection.send(found)
 
 
 def _load(paths: Sequence[Path], precision: Literal["float32", "int8"], threads: int, allow: list[str]) -> Translator:
@@ -74,17 +75,26 @@ def _description(translator: Translator) -> ModelDescription:
     )
 
 
-def answer_lines(translator: Translator, settings: LineSettings, lines: Sequence[WaitingLine]) -> list[LineResult]:
-    """The answer to each line; if the batch fails, its lines are tried one by one, so that only the guilty fail."""
+def answer_lines(translator: Translator, settings: LineSettings, lines: Sequence[WaitingLine]) -> Iterator[Results]:
+    """The answers to lines, with their numbers, as they are found.
+
+    If the batch fails, the lines that have none yet are tried one by one, so that only the guilty fail.
+    """
+    missing = set(range(len(lines)))
     try:
-        return _translate(translator, settings, lines)
+        for found in _translate(translator, settings, lines):
+            missing -= {number for number, _ in found}
+            yield found
     except Exception as error:  # noqa: BLE001  (whatever one line causes, the server keeps serving the others)
         if len(lines) == 1:
-            return [_failure(error, settings)]
-        return [result for line in lines for result in answer_lines(translator, settings, [line])]
+            yield [(0, _failure(error, settings))]
+            return
+        for number in sorted(missing):
+            for found in answer_lines(translator, settings, [lines[number]]):
+                yield [(number, result) for _, result in found]
 
 
-def _translate(translator: Translator, settings: LineSettings, lines: Sequence[WaitingLine]) -> list[LineResult]:
+def _translate(translator: Translator, settings: LineSettings, lines: Sequence[WaitingLine]) -> Iterator[Results]:
     from trdec.search.beam import BeamSettings
     from trdec.search.limits import LengthLimits, Normalisation
     from trdec.translation.demands import Demands
@@ -101,15 +111,17 @@ def _translate(translator: Translator, settings: LineSettings, lines: Sequence[W
         settings.words,
     )
     texts = [line.text for line in lines]
-    found = translator.stream(texts, beam, window=len(texts), demands=demands, attention=settings.answer == "attention")
     trees = translator.codec.system.target not in _WITHOUT_TREES
-    return [
-        Answer(
+
+    def answer(number: int, translation: Translation) -> Answer:
+        return Answer(
             tuple(each.text for each in (translation, *translation.alternatives)),
-            None if settings.answer == "texts" else sentence_json(text, translation, trees),
+            None if settings.answer == "texts" else sentence_json(texts[number], translation, trees),
         )
-        for text, translation in zip(texts, found, strict=True)
-    ]
+
+    # One batch: each step of the search has a cost that does not depend on how many lines share it.
+    for found in translator.as_found(texts, beam, len(texts), demands, settings.answer == "attention"):
+        yield [(number, answer(number, translation)) for number, translation in found]
 
 
 def _failure(error: Exception, settings: LineSettings) -> LineFailure:

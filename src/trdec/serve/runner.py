@@ -14,7 +14,7 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from trdec.serve.jobs import Job, LineFailure, LineResult, ModelDescription, WaitingJobs
+from trdec.serve.jobs import Job, LineFailure, ModelDescription, Results, WaitingJobs
 from trdec.serve.model_process import run_model
 
 _log = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ MOST_DEATHS = 2
 """How many processes may die with a request before it is given up, and at the start before the server is."""
 
 LINGER = 0.05
-"""How long a batch waits for more, as a share of the seconds of the one before: those just answered often ask again."""
+"""How long a batch waits at most for those just answered to ask again, as a share of the seconds of the one before."""
 
 LONGEST_PAUSE = 30.0
 """Seconds before a process that keeps dying is started once more."""
@@ -88,7 +88,9 @@ class ModelRunner:
         self._stopping = False
         self._seconds_per_line = 0.05
         self._lingering = 0.0
-        """Until when a batch that is not full waits for more."""
+        """Until when a batch waits for those who were answered last to ask again."""
+        self._present = 0
+        """The lines of the last batch and those that waited before any of them was answered."""
         self._thread = threading.Thread(target=self._run, name=f"model {name}", daemon=True)
 
     def start(self) -> None:
@@ -143,20 +145,19 @@ class ModelRunner:
         deaths = 0
         while not self._stopping:
             began = time.monotonic()
-            batch: list[tuple[Job, int]] = []
+            unanswered: dict[int, tuple[Job, int]] = {}
             connection = self._spawn()
             try:
                 self._load(connection)
-                while batch := self._next_batch():
-                    self._exchange(connection, batch)
-                    batch = []
+                while unanswered := dict(enumerate(self._next_batch())):
+                    self._exchange(connection, unanswered)
             except Exception as error:  # noqa: BLE001  (whatever happened, requests get their answers from the next)
                 self._ready = False
                 deaths = 1 if time.monotonic() - began > LONGEST_PAUSE else deaths + 1
-                self._give_back(batch)
+                self._give_back(list(unanswered.values()))
                 _log.warning(
                     "model process died",
-                    extra={"model": self.name, "lines": len(batch), "reason": type(error).__name__},
+                    extra={"model": self.name, "lines": len(unanswered), "reason": type(error).__name__},
                 )
                 self._observer.restarted(self.name)
                 self._report(LineFailure("its process died while it was loaded", "server"), deaths >= MOST_DEATHS)
@@ -198,36 +199,48 @@ class ModelRunner:
             self._loaded = None
 
     def _next_batch(self) -> list[tuple[Job, int]]:
-        """What waits, as soon as anything does, or shortly after the batch before; nothing once the server stops."""
+        """What waits, as soon as anything does, and those just answered had time to ask again; nothing at the end."""
         with self._changed:
             while not self._waiting and not self._stopping:
                 if not self._changed.wait(LOOK) and not (self._process and self._process.is_alive()):
                     raise _Died
-            while not self._waiting.full and not self._stopping and (left := self._lingering - time.monotonic()) > 0:
+            while (
+                self._waiting.num_lines < self._present
+                and not self._waiting.full
+                and not self._stopping
+                and (left := self._lingering - time.monotonic()) > 0
+            ):
                 self._changed.wait(left)
             return self._waiting.take() if self._waiting else []
 
-    def _exchange(self, connection: Connection, batch: list[tuple[Job, int]]) -> None:
+    def _exchange(self, connection: Connection, unanswered: dict[int, tuple[Job, int]]) -> None:
+        """Have a batch of lines translated; each leaves it with its answer."""
         began = time.monotonic()
-        connection.send((batch[0][0].settings, [job.lines[number] for job, number in batch]))
-        results: list[LineResult] = self._receive(connection, self._settings.seconds)
+        lines = len(unanswered)
+        connection.send((unanswered[0][0].settings, [job.lines[number] for job, number in unanswered.values()]))
+        while unanswered:
+            results: Results = self._receive(connection, began + self._settings.seconds)
+            with self._changed:
+                if len(unanswered) == lines:
+                    self._present = lines + self._waiting.num_lines
+                for place, result in results:
+                    job, number = unanswered.pop(place)
+                    job.results[number] = result
+                    if len(job.results) == len(job.lines):
+                        job.finish()
         seconds = time.monotonic() - began
         self._lingering = began + (1 + LINGER) * seconds
-        self._seconds_per_line += 0.2 * (seconds / len(batch) - self._seconds_per_line)
-        with self._changed:
-            for (job, number), result in zip(batch, results, strict=True):
-                job.results[number] = result
-                if len(job.results) == len(job.lines):
-                    job.finish()
-        self._observer.batch(self.name, len(batch), seconds)
+        self._seconds_per_line += 0.2 * (seconds / lines - self._seconds_per_line)
+        self._observer.batch(self.name, lines, seconds)
 
-    def _receive(self, connection: Connection, seconds: float | None) -> Any:
-        """What the process sends; _Died if it dies, or sends nothing for so long that it is killed."""
+    def _receive(self, connection: Connection, end: float | None) -> Any:
+        """What the process sends; _Died if it dies, or has sent nothing at the end, when it is killed."""
         assert self._process is not None
         while True:
-            if connection in (found := wait([connection, self._process.sentinel], seconds or LOOK)):
+            seconds = LOOK if end is None else max(0.0, end - time.monotonic())
+            if connection in (found := wait([connection, self._process.sentinel], seconds)):
                 return connection.recv()
-            if found or seconds is not None or self._stopping:
+            if found or end is not None or self._stopping:
                 self._process.kill()
                 raise _Died
 

@@ -15,9 +15,10 @@ from trdec.data.codec import Codec
 from trdec.errors import UsageError, memory_errors
 from trdec.model.interfaces import SearchPrecision
 from trdec.model.translation_model import TranslationModel
-from trdec.search.beam import BeamSettings, beam_search
+from trdec.search.beam import BeamSettings, beam_search_ends
 from trdec.search.ensemble import Ensemble
 from trdec.search.frontiers import Effects
+from trdec.search.hypotheses import Hypothesis
 from trdec.search.limits import LengthLimits, Normalisation
 from trdec.search.sampling import SamplingSettings, sample
 from trdec.systems import System
@@ -165,32 +166,64 @@ class Translator:
         """
         chosen = settings or BeamSettings()
         required = demands or Demands()
-        width = chosen.beam_size if isinstance(chosen, BeamSettings) else chosen.samples
-        if batch_size is not None and batch_size < 1:
-            raise UsageError(f"expected a batch of at least 1 sentence, found {batch_size}.")
+        size, places = _most_in_batch(chosen, batch_size)
 
         def task_of(numbers: Sequence[int], sources: Sequence[Source]) -> Task:
             return Task(numbers, sources, chosen, required.at(numbers), attention)
 
-        places = max(1, PLACES // width)
-        size = min(batch_size or max(1, ROWS // width), places)  # each sentence takes a place
         windows = repeat(window) if window else chain((size << n for n in range(4)), repeat(WINDOW * size))
         return self._windows(_Lines(texts), task_of, size, places, windows, progress or _ignore, workers)
 
-    @memory_errors(_MEMORY_ADVICE)
+    def as_found(
+        self,
+        texts: Iterable[str],
+        settings: BeamSettings,
+        batch_size: int | None = None,
+        demands: Demands | None = None,
+        attention: bool = False,
+    ) -> Iterator[list[tuple[int, Translation]]]:
+        """The numbers and translations of lines, as soon as the search for each of them ends.
+
+        All lines are read first. Lines whose searches end at the same time come together, with attention those of a
+        batch. The translations are those of `stream`.
+        """
+        required = demands or Demands()
+        sources = [read_source(self.codec, text, self._longest) for text in texts]
+        if done := _without_words(sources):
+            yield list(done.items())
+        for part in batches(sources, *_most_in_batch(settings, batch_size)):
+            task = Task(part, [sources[number] for number in part], settings, required.at(part), attention)
+            for group in self._ends(task):
+                yield [(part[place], translation) for place, translation in group]
+
     def search(self, task: Task) -> list[Translation]:
         """The translations of some lines that have words."""
+        found = dict(pair for group in self._ends(task) for pair in group)
+        return [found[place] for place in range(len(task.sources))]
+
+    def _ends(self, task: Task) -> Iterator[list[tuple[int, Translation]]]:
+        """The places in the task and the translations of its lines, as soon as the search for each of them ends."""
+        with memory_errors(_MEMORY_ADVICE):
+            for group in self._searches(task):
+                places, found = zip(*group, strict=True)
+                sources = [task.sources[place] for place in places]
+                weights = (
+                    attention_of(self._models, self.codec, sources, found) if task.attention else [None] * len(found)
+                )
+                yield [
+                    (place, translation_of(self.codec, hypotheses, source.remarks, attentions))
+                    for place, hypotheses, source, attentions in zip(places, found, sources, weights, strict=True)
+                ]
+
+    def _searches(self, task: Task) -> Iterable[list[tuple[int, list[Hypothesis]]]]:
         source = SourceBatch.of([each.pieces for each in task.sources]).to(self._device)
         constraints = task.demands.constraints(self.codec, self._effects, task.sources)
-        if isinstance(task.settings, BeamSettings):
-            found = beam_search(self._model, self._effects, source, task.settings, constraints, task.numbers)
-        else:
+        if isinstance(task.settings, SamplingSettings):
             found = sample(self._model, self._effects, source, task.settings, task.numbers, constraints)
-        weights = attention_of(self._models, self.codec, task.sources, found) if task.attention else [None] * len(found)
-        return [
-            translation_of(self.codec, hypotheses, each.remarks, attentions)
-            for hypotheses, each, attentions in zip(found, task.sources, weights, strict=True)
-        ]
+            return [list(enumerate(found))]
+        ends = beam_search_ends(self._model, self._effects, source, task.settings, constraints, task.numbers)
+        # The attention of a whole batch takes one pass.
+        return [sorted(chain.from_iterable(ends))] if task.attention else ends
 
     def _windows(
         self,
@@ -220,9 +253,7 @@ class Translator:
         workers: Workers | None,
     ) -> Iterator[Translation]:
         """The translations of a window from line `first` on, each as soon as all before it are done."""
-        done: dict[int, Translation] = {
-            number: Translation("", remarks=source.remarks) for number, source in enumerate(sources) if not len(source)
-        }
+        done = _without_words(sources)
         due = 0
         parts = list(batches(sources, size, places))
         tasks = (task_of([first + number for number in part], [sources[number] for number in part]) for part in parts)
@@ -235,6 +266,20 @@ class Translator:
         while due in done:
             yield done.pop(due)
             due += 1
+
+
+def _most_in_batch(settings: BeamSettings | SamplingSettings, batch_size: int | None) -> tuple[int, int]:
+    """The most sentences in a batch, and the most source places."""
+    if batch_size is not None and batch_size < 1:
+        raise UsageError(f"expected a batch of at least 1 sentence, found {batch_size}.")
+    width = settings.beam_size if isinstance(settings, BeamSettings) else settings.samples
+    places = max(1, PLACES // width)
+    return min(batch_size or max(1, ROWS // width), places), places  # each sentence takes a place
+
+
+def _without_words(sources: Sequence[Source]) -> dict[int, Translation]:
+    """The empty translations of lines without words, by their numbers."""
+    return {number: Translation("", remarks=each.remarks) for number, each in enumerate(sources) if not len(each)}
 
 
 def _ignore(_done: int) -> None:

@@ -149,17 +149,30 @@ def test_the_first_lines_are_not_kept_waiting_for_a_whole_window(translator: Tra
     assert told[-1] == 40
 
 
+@pytest.mark.parametrize("attention", [False, True])
+def test_a_line_is_given_as_soon_as_its_search_ends(translator: Translator, lines: list[str], attention: bool) -> None:
+    mixed = ["", *lines, "  "]
+    groups = list(translator.as_found(mixed, BeamSettings(3), len(mixed), attention=attention))
+    found = dict(pair for group in groups for pair in group)
+    assert [found[number] for number in range(len(mixed))] == translator.translate(mixed, 3, attention=attention)
+    assert sum(map(len, groups)) == len(mixed)
+    assert [number for number, _ in groups[0]] == [0, len(mixed) - 1]
+    steps = [{len(translation.actions) for _, translation in group} for group in groups[1:]]
+    assert len(steps) == 1 if attention else len(steps) > 2
+    assert [max(each) for each in steps] == sorted(max(each) for each in steps)
+
+
 def test_too_little_memory_says_what_to_change_after_the_lines_before(
     translator: Translator, lines: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    search, calls = trdec.translation.translator.beam_search, iter(range(9))
+    search, calls = trdec.translation.translator.beam_search_ends, iter(range(9))
 
     def hungry(*arguments: Any) -> Any:
         if next(calls):
             raise RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate 99 bytes.")
         return search(*arguments)
 
-    monkeypatch.setattr(trdec.translation.translator, "beam_search", hungry)
+    monkeypatch.setattr(trdec.translation.translator, "beam_search_ends", hungry)
     stream = translator.stream(lines[:4], batch_size=1)
     assert next(stream).text
     with pytest.raises(OutOfMemoryError, match=r"for another 99 bytes.*`batch_size`, `beam_size` or `n_best`"):

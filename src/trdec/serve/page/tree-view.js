@@ -9,7 +9,7 @@ import { FONTS, caretAt, figureAt } from "./figure.js";
 import { layOut } from "./layout.js";
 import { percent } from "./reading.js";
 
-const SMALLEST = 0.15;
+const SMALLEST = 0.15; // unless a tree is in sight only below this
 const LARGEST = 3;
 const READABLE = 0.62; // a long sentence starts no smaller than this, and is panned
 
@@ -53,11 +53,15 @@ class DerivationTree extends HTMLElement {
     this.#update();
   }
 
+  /** The scale, at most 1, at which the whole width of the tree is in sight. */
+  get #whole() {
+    return Math.min(1, Math.max(1, this.scroller.clientWidth - 4) / this.#layout.width);
+  }
+
   /** Show the whole tree, or as much as stays readable. */
   fit(smallest = READABLE) {
-    const room = this.scroller.clientWidth - 4;
-    if (room <= 0) return;
-    this.#zoom(Math.max(smallest, Math.min(1, room / this.#layout.width)));
+    if (this.scroller.clientWidth === 0) return;
+    this.#zoom(Math.max(smallest, this.#whole));
     if (this.#layout.direction === "rtl") this.scroller.scrollLeft = this.scroller.scrollWidth;
   }
 
@@ -92,7 +96,7 @@ class DerivationTree extends HTMLElement {
       make("span", { class: "legend", "aria-hidden": "true" }, ...["below 50 %", "below 90 %", "90 % and above"].map((name) => make("span", {}, name))),
       button("−", "Zoom out", () => this.#zoomBy(1 / 1.25)),
       button("+", "Zoom in", () => this.#zoomBy(1.25)),
-      button("⤢", "Fit the tree", () => this.fit(SMALLEST)),
+      button("⤢", "Fit the tree", () => this.fit(0)),
     );
     this.replaceChildren(tools, this.scroller);
     this.#groups.clear();
@@ -237,7 +241,7 @@ class DerivationTree extends HTMLElement {
       "+": () => this.#zoomBy(1.25),
       "=": () => this.#zoomBy(1.25),
       "-": () => this.#zoomBy(1 / 1.25),
-      0: () => this.fit(SMALLEST),
+      0: () => this.fit(0),
     };
     if (!(event.key in moves)) return;
     event.preventDefault();
@@ -271,7 +275,7 @@ class DerivationTree extends HTMLElement {
   }
 
   #zoom(scale) {
-    this.#scale = Math.min(LARGEST, Math.max(SMALLEST, scale));
+    this.#scale = Math.min(LARGEST, Math.max(Math.min(SMALLEST, this.#whole), scale));
     this.svg.setAttribute("width", this.#layout.width * this.#scale);
     this.svg.setAttribute("height", this.#layout.height * this.#scale);
   }
