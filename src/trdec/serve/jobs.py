@@ -56,7 +56,7 @@ class LineFailure:
 
 LineResult = Answer | LineFailure
 
-Results = list[tuple[int, LineResult]]
+LineResults = list[tuple[int, LineResult]]
 """What became of lines of a batch, with their numbers in it."""
 
 

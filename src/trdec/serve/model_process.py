@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from trdec.errors import OutOfMemoryError, TrdecError, UsageError
 from trdec.freed_memory import keep_freed_memory
-from trdec.serve.jobs import Answer, LineFailure, LineSettings, ModelDescription, Results, WaitingLine
+from trdec.serve.jobs import Answer, LineFailure, LineSettings, ModelDescription, LineResults, WaitingLine
 from trdec.tokenisers import WORD_START
 from trdec.trees.grammar import Rule
 from trdec.trees.tree import PRE, Nonterminal, Terminal, depth, fold
@@ -75,7 +75,7 @@ def _description(translator: Translator) -> ModelDescription:
     )
 
 
-def answer_lines(translator: Translator, settings: LineSettings, lines: Sequence[WaitingLine]) -> Iterator[Results]:
+def answer_lines(translator: Translator, settings: LineSettings, lines: Sequence[WaitingLine]) -> Iterator[LineResults]:
     """The answers to lines, with their numbers, as they are found.
 
     If the batch fails, the lines that have none yet are tried one by one, so that only the guilty fail.
@@ -94,7 +94,7 @@ def answer_lines(translator: Translator, settings: LineSettings, lines: Sequence
                 yield [(number, result) for _, result in found]
 
 
-def _translate(translator: Translator, settings: LineSettings, lines: Sequence[WaitingLine]) -> Iterator[Results]:
+def _translate(translator: Translator, settings: LineSettings, lines: Sequence[WaitingLine]) -> Iterator[LineResults]:
     from trdec.search.beam import BeamSettings
     from trdec.search.limits import LengthLimits, Normalisation
     from trdec.translation.demands import Demands

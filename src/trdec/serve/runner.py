@@ -14,7 +14,7 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from trdec.serve.jobs import Job, LineFailure, ModelDescription, Results, WaitingJobs
+from trdec.serve.jobs import Job, LineFailure, ModelDescription, LineResults, WaitingJobs
 from trdec.serve.model_process import run_model
 
 _log = logging.getLogger(__name__)
@@ -219,7 +219,7 @@ class ModelRunner:
         lines = len(unanswered)
         connection.send((unanswered[0][0].settings, [job.lines[number] for job, number in unanswered.values()]))
         while unanswered:
-            results: Results = self._receive(connection, began + self._settings.seconds)
+            results: LineResults = self._receive(connection, began + self._settings.seconds)
             with self._changed:
                 if len(unanswered) == lines:
                     self._present = lines + self._waiting.num_lines
