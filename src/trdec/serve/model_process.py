@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from trdec.errors import OutOfMemoryError, TrdecError, UsageError
 from trdec.freed_memory import keep_freed_memory
-from trdec.serve.jobs import Answer, LineFailure, LineSettings, ModelDescription, LineResults, WaitingLine
+from trdec.serve.jobs import Answer, LineFailure, LineResults, LineSettings, ModelDescription, WaitingLine
 from trdec.tokenisers import WORD_START
 from trdec.trees.grammar import Rule
 from trdec.trees.tree import PRE, Nonterminal, Terminal, depth, fold

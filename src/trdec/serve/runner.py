@@ -14,7 +14,7 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from trdec.serve.jobs import Job, LineFailure, ModelDescription, LineResults, WaitingJobs
+from trdec.serve.jobs import Job, LineFailure, LineResults, ModelDescription, WaitingJobs
 from trdec.serve.model_process import run_model
 
 _log = logging.getLogger(__name__)
