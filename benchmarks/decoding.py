@@ -70,6 +70,11 @@ class SameKinds:
         """Nothing: the kinds say when a derivation ends."""
         return
 
+    def to(self, device: torch.device) -> SameKinds:
+        """Itself: this is measured on the processor alone."""
+        assert device.type == "cpu"
+        return self
+
     def forbidden(self, walk: SearchState) -> Tensor:
         """R A: the actions of another kind."""
         due = self._kinds[walk.row_sentences(), walk.used[:, STEPS]]  # R

@@ -26,6 +26,7 @@ FLAGS = {
     "beam_size": "--beam-size",
     "checksum": "--sha256",
     "dask": "--dask",
+    "device": "--device",
     "folder": "--output",
     "length_power": "--length-power",
     "max_extra": "--max-extra",

@@ -109,6 +109,7 @@ def translate_command(
             help="Processes that share the work; the output is the same.",
         ),
     ] = 1,
+    device: Annotated[str, typer.Option("--device", help="Where to compute: cpu, cuda, or cuda:1.")] = "cpu",
     precision: Annotated[
         Precision, typer.Option("--precision", help="int8 rounds the weights to eight bits, which is faster.")
     ] = Precision.float32,
@@ -189,7 +190,7 @@ def translate_command(
     demands = Demands(_lines(prefix), _trees(skeleton), words, word_ratio)
     if text_file(source)[0].is_file():
         check_is_text(source)
-    load = partial(Translator.load, model, *(also or ()), allow=allow or (), precision=precision.value)
+    load = partial(Translator.load, model, *(also or ()), device=device, allow=allow or (), precision=precision.value)
     translator = load()
     typed = str(source) == STANDARD and sys.stdin.isatty()  # someone who types is waiting for each translation
     texts = _begun(line.text for line in read_lines(source))

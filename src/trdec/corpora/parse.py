@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from trdec.corpora.parsers import Parser, ParserChoice, load_parser
-from trdec.data.workers import HERE, Workers
+from trdec.data.workers import HERE, ShardWorkers
 from trdec.errors import AnnotationError, UsageError
 from trdec.files import STANDARD, Line, checksum_of_text, count_lines, locked, read_lines, write_errors, writing
 from trdec.trees import treebank
@@ -41,7 +41,7 @@ def annotate(
     text: Path | None,
     batch: int,
     progress: Progress,
-    workers: Workers = HERE,
+    workers: ShardWorkers = HERE,
 ) -> int:
     """Write the entry of each line after those that an earlier run wrote; return how many there are in all.
 

@@ -16,7 +16,7 @@ from trdec.data.inspection import inspect
 from trdec.data.parts import EncodedShard, EncodeShard, Part
 from trdec.data.report import Report, SplitReport
 from trdec.data.store import ARRAYS, PreparedWriter, with_source_trees
-from trdec.data.workers import Workers, shards
+from trdec.data.workers import ShardWorkers, shards
 from trdec.errors import NoExamplesError, StoredDataError, SubwordError
 from trdec.files import count_lines, read_lines
 from trdec.systems import System
@@ -49,7 +49,7 @@ class Maker:
         system: System,
         train: Sequence[Corpus],
         dev: Corpus,
-        workers: Workers,
+        workers: ShardWorkers,
         progress: Progress,
     ) -> None:
         self._configuration = configuration

@@ -37,7 +37,7 @@ from trdec.data.store import (
     read_description,
     write_description,
 )
-from trdec.data.workers import HERE, Workers
+from trdec.data.workers import HERE, ShardWorkers
 from trdec.errors import (
     FileError,
     StoredDataError,
@@ -125,7 +125,7 @@ def prepare(
     configuration: DataConfiguration,
     system: System,
     directory: Path,
-    workers: Workers = HERE,
+    workers: ShardWorkers = HERE,
     progress: Progress | None = None,
 ) -> Preparation:
     """The preparation in a model directory, made (again) if there is none or if anything it depends on changed.

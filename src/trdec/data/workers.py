@@ -29,7 +29,7 @@ AHEAD = 2
 _task: Callable[[Any], Any] | None = None
 
 
-class Workers(Protocol):
+class ShardWorkers(Protocol):
     """Who works on the shards of a corpus."""
 
     def map(self, task: Callable[[Shard], WorkerResult], shards: Iterable[Shard]) -> Iterator[WorkerResult]:
@@ -93,7 +93,7 @@ _MORE_MEMORY = "Start workers with more memory"
 
 
 @contextlib.contextmanager
-def workers_of(scheduler: str | None, processes: int = 1) -> Iterator[Workers]:
+def workers_of(scheduler: str | None, processes: int = 1) -> Iterator[ShardWorkers]:
     """The workers of a Dask scheduler; so many processes of this machine if there is none."""
     if scheduler is None:
         yield Processes(processes)

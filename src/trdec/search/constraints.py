@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -20,8 +21,17 @@ ANY = -1
 """Padding: nothing is required here."""
 
 
+class _OfTensors:
+    """A dataclass of tensors."""
+
+    def to(self, device: torch.device) -> Self:
+        """The same on another device."""
+        assert is_dataclass(self)
+        return replace(self, **{field.name: getattr(self, field.name).to(device) for field in fields(self)})
+
+
 @dataclass(frozen=True)
-class Prefix:
+class Prefix(_OfTensors):
     """Each sentence's first pieces are given; anything that is not a piece (a rule, a mark) remains free between words.
 
     The piece after the prefix begins a new word, so the last given word is not continued.
@@ -53,7 +63,7 @@ class Prefix:
         if not bool((written <= lengths).any()) or not self.pieces.shape[1]:
             return None
         due = self.pieces[sentences, written.clamp(max=self.pieces.shape[1] - 1)]  # R
-        numbers = torch.arange(len(self.is_piece))
+        numbers = torch.arange(len(self.is_piece), device=due.device)
         inside, at_end = (written < lengths).unsqueeze(1), ((written == lengths) & (lengths > 0)).unsqueeze(1)
         wrong = self.is_piece & (numbers != due.unsqueeze(1))  # R A
         within_word = ~self.begins[due].unsqueeze(1)  # R 1   nothing but the next piece may follow
@@ -62,7 +72,7 @@ class Prefix:
 
 
 @dataclass(frozen=True)
-class Skeleton:
+class Skeleton(_OfTensors):
     """Each sentence's rules are given, and with them the shape of its tree; its words are free.
 
     The number of words in a phrase is free too. Only derivations have rules.
@@ -91,11 +101,11 @@ class Skeleton:
         if not self.rules.shape[1]:
             return None
         due = self.rules[state.row_sentences(), applied.clamp(max=self.rules.shape[1] - 1)].unsqueeze(1)  # R 1
-        return (due != ANY) & self.is_rule & (torch.arange(len(self.is_rule)) != due)  # R A
+        return (due != ANY) & self.is_rule & (torch.arange(len(self.is_rule), device=due.device) != due)  # R A
 
 
 @dataclass(frozen=True)
-class ExactWords:
+class ExactWords(_OfTensors):
     """Each sentence has a given number of words, however many pieces they have and whatever its tree is."""
 
     counts: Tensor  # B

@@ -22,6 +22,9 @@ class Constraint(Protocol):
     def least(self) -> Tensor | None:
         """B M: the least that each sentence's derivation must have of each measure; None if there is no minimum."""
 
+    def to(self, device: torch.device) -> Constraint:
+        """The same on another device."""
+
     def forbidden(self, state: SearchState) -> Tensor | None:
         """R A: the actions that may not be taken now, true = forbidden; None if all are allowed."""
 
@@ -52,15 +55,16 @@ class SearchState:
         constraints: Sequence[Constraint] = (),
     ) -> SearchState:
         """The state before the first action, one row per sentence."""
+        constraints = tuple(constraint.to(source.device) for constraint in constraints)
         for constraint in constraints:
             if constraint.least is not None:
-                bounds = bounds.at_least(constraint.least.to(bounds.low.device))
+                bounds = bounds.at_least(constraint.least)
         memory = model.encode(source)
         sentences = torch.arange(len(source), device=source.device)  # B
         return cls(
             model=model,
             effects=effects,
-            constraints=tuple(constraints),
+            constraints=constraints,
             memory=memory,
             sentences=sentences,
             bounds=bounds,

