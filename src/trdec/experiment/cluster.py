@@ -8,6 +8,7 @@ process waits for the lock of the run, which the old process holds until it has 
 from __future__ import annotations
 
 import contextlib
+import re
 import secrets
 import subprocess
 import threading
@@ -16,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from trdec.errors import UsageError, WorkerError
+from trdec.errors import UsageError, WorkerError, excerpt
 from trdec.experiment.plan import Run, Stage
 from trdec.experiment.run import log_of, start_stage
 
@@ -117,9 +118,17 @@ class Cluster:
                 future.cancel(force=True)
 
 
+_ADDRESS = re.compile(r"(?:(?:tcp|tls|ws|wss)://)?(?:\[[0-9a-fA-F:.%]+\]|[\w.-]+):([0-9]{1,5})", re.ASCII)
+
+
 @contextlib.contextmanager
 def cluster_of(scheduler: str, memory: float) -> Iterator[Cluster]:
     """The cluster of the Dask scheduler at this address; each stage takes so many GB of memory."""
+    found = _ADDRESS.fullmatch(scheduler)
+    if found is None or not 0 < int(found[1]) < 1 << 16:  # a client of such a one waits, and ends in a traceback
+        raise UsageError(
+            f"`dask`: expected the address of a scheduler, such as tcp://host:8786, found {excerpt(scheduler)}."
+        )
     try:
         from distributed import Client
     except ImportError as error:
