@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from asyncio import CancelledError
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trdec.errors import UsageError, WorkerError
+from trdec.errors import UsageError, WorkerError, excerpt
 
 THREADS, MEMORY = "threads", "memory"
 """The resources that workers declare and tasks take: threads, and GB of memory."""
 
 
+_ADDRESS = re.compile(r"(?:(?:tcp|tls|ws|wss)://)?(?:\[[0-9a-fA-F:.%]+\]|[\w.-]+):([0-9]{1,5})", re.ASCII)
+
+
 @contextlib.contextmanager
 def connected(scheduler: str) -> Iterator[Any]:
     """A client of the Dask scheduler at this address."""
+    found = _ADDRESS.fullmatch(scheduler)
+    if found is None or not 0 < int(found[1]) < 1 << 16:  # a client of such a one waits, and ends in a traceback
+        raise UsageError(
+            f"`dask`: expected the address of a scheduler, such as tcp://host:8786, found {excerpt(scheduler)}."
+        )
     try:
         from distributed import Client
     except ImportError as error:

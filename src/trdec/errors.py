@@ -177,7 +177,10 @@ class Place:
         return f"{self.file}, line {self.line}"
 
 
-_NO_MEMORY = re.compile(r"out of memory|not enough memory|allocate memory|size calculation overflowed", re.IGNORECASE)
+_NO_THREAD = "can't start new thread"  # for want of memory for its stack, or of processes that the user may have
+_NO_MEMORY = re.compile(
+    rf"out of memory|not enough memory|allocate memory|size calculation overflowed|{_NO_THREAD}", re.IGNORECASE
+)
 _ASKED = re.compile(r"tried to allocate ([\d.]+ ?\w+)", re.IGNORECASE)
 
 
@@ -191,4 +194,6 @@ def memory_errors(advice: str) -> Iterator[None]:
             raise
         asked = _ASKED.search(str(error))
         amount = f" for another {asked[1]}" if asked else ""
+        if _NO_THREAD in str(error):
+            amount = " for another thread, or too many are running"
         raise OutOfMemoryError(f"there is not enough memory{amount}. {advice}") from error

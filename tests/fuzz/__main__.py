@@ -1,7 +1,7 @@
 """Fuzz the readers of trdec: `make test-fuzz`, for as long as FUZZ_SECONDS says.
 
 One JSON object per target on standard output; inputs that broke a promise are written to build/fuzz. Ends with status 1
-if there were any. To see one of them again: `PYTHONPATH=tests python -m fuzz --target NAME --case NUMBER`.
+if there were any. To see one of them again: `PYTHONPATH=tests python -m fuzz --target NAME --input build/fuzz/FILE`.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="other seeds give other cases")
     parser.add_argument("--target", action="append", choices=sorted(targets), help="only this one; may be repeated")
     parser.add_argument("--case", type=int, help="run only this case, in this process, and show its input")
+    parser.add_argument("--input", type=Path, help="run only what this file holds, in this process")
     parser.add_argument("--coverage", action="store_true", help="let atheris choose the cases by what code they reach")
     options = parser.parse_args()
     chosen = [targets[name] for name in options.target or targets]
-    if options.case is not None:
+    if options.case is not None or options.input is not None:
         for target in chosen:
-            data = Cases(target, options.seed)[options.case]
+            data = options.input.read_bytes() if options.input else Cases(target, options.seed)[options.case]
             print(repr(data), problem(target, data)[0] or "nothing is wrong", sep="\n")
         return 0
     if options.coverage:

@@ -79,6 +79,8 @@ class Outcome:
     slowest: float = 0.0
     growth: int = 0
     """Bytes that the process grew by."""
+    reached: tuple[int, int] | None = None
+    """Places of the code that the seeds reached, and all cases together, where that was counted."""
     failures: list[Failure] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
@@ -90,6 +92,7 @@ class Outcome:
             "seconds": round(self.seconds, 1),
             "slowest_seconds": round(self.slowest, 3),
             "growth_mb": round(self.growth / (1 << 20), 1),
+            **({} if self.reached is None else {"reached": list(self.reached)}),
             "failures": [{"case": f.case, "reason": f.reason.strip().rpartition("\n")[2]} for f in self.failures],
         }
 
@@ -133,6 +136,60 @@ def problem(target: Target, data: bytes) -> tuple[str | None, bool]:
     return None, False
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """What a case did: what is wrong, if anything is; whether it was refused; what it cost."""
+
+    wrong: str | None
+    refused: bool
+    seconds: float
+    growth: int
+    """Bytes that the process has grown by since the judge was made."""
+
+
+class Judge:
+    """Runs cases in this process and says of each whether it keeps the promises."""
+
+    def __init__(self, target: Target, limits: Limits) -> None:
+        self._target = target
+        self._limits = limits
+        self._start = _greatest_memory()
+
+    def verdict(self, data: bytes) -> Verdict:
+        """Run the case."""
+        begin = time.process_time()
+        wrong, refused = problem(self._target, data)
+        took, growth = time.process_time() - begin, _greatest_memory() - self._start
+        if wrong is None and growth > self._limits.memory:
+            wrong = f"the process grew by {growth >> 20} MB, more than {self._limits.memory >> 20}"
+        if wrong is None and took > self._limits.seconds:
+            wrong = f"took {took:.1f} seconds, more than {self._limits.seconds:g}"
+        return Verdict(wrong, refused, took, growth)
+
+
+class Shared:
+    """What the process is doing, where the one that watches it can see it even when it hangs or has died."""
+
+    def __init__(self, context: Any) -> None:
+        self.case = context.RawValue(ctypes.c_longlong, -1)
+        self.running = context.RawValue(ctypes.c_bool, False)
+        self.refused = context.RawValue(ctypes.c_longlong, 0)
+        self.slowest = context.RawValue(ctypes.c_double, 0.0)
+        self.growth = context.RawValue(ctypes.c_longlong, 0)
+
+    def note(self, verdict: Verdict) -> None:
+        """Count a case in."""
+        self.refused.value += verdict.refused
+        self.slowest.value = max(self.slowest.value, verdict.seconds)
+        self.growth.value = verdict.growth
+
+    def add_to(self, outcome: Outcome) -> None:
+        """Add what the process did to what others did before it."""
+        outcome.refused += self.refused.value
+        outcome.slowest = max(outcome.slowest, self.slowest.value)
+        outcome.growth = max(outcome.growth, self.growth.value)
+
+
 def fuzz(
     target: Target,
     seed: int,
@@ -151,18 +208,7 @@ def fuzz(
     return outcome
 
 
-class _Shared:
-    """What the process is doing, where the one that watches it can see it even when it hangs or has died."""
-
-    def __init__(self, context: Any) -> None:
-        self.case = context.RawValue(ctypes.c_longlong, -1)
-        self.running = context.RawValue(ctypes.c_bool, False)
-        self.refused = context.RawValue(ctypes.c_longlong, 0)
-        self.slowest = context.RawValue(ctypes.c_double, 0.0)
-        self.growth = context.RawValue(ctypes.c_longlong, 0)
-
-
-class _Watch:
+class Watch:
     """How long a process has been computing at one case, and how long it has been waiting."""
 
     _TICKS = os.sysconf("SC_CLK_TCK")
@@ -201,7 +247,7 @@ def _run_process(
 ) -> None:
     """Run cases, from the next on, until the time is up or the process had to be stopped."""
     context = multiprocessing.get_context("spawn")
-    shared = _Shared(context)
+    shared = Shared(context)
     receiving, sending = context.Pipe(duplex=False)
     process = context.Process(
         target=_work, args=(target, seed, outcome.cases, cases, seconds, limits, shared, sending), daemon=True
@@ -209,7 +255,7 @@ def _run_process(
     process.start()
     sending.close()
     assert process.pid is not None
-    watch = _Watch(process.pid)
+    watch = Watch(process.pid)
     ended = ""  # why, if it was too early
     while True:
         try:
@@ -232,9 +278,7 @@ def _run_process(
     if ended:
         outcome.failures.append(Failure(last, Cases(target, seed)[last], ended))
     outcome.cases = last + 1
-    outcome.refused += shared.refused.value
-    outcome.slowest = max(outcome.slowest, shared.slowest.value)
-    outcome.growth = max(outcome.growth, shared.growth.value)
+    shared.add_to(outcome)
 
 
 def _work(
@@ -244,14 +288,14 @@ def _work(
     cases: int | None,
     seconds: float,
     limits: Limits,
-    shared: _Shared,
+    shared: Shared,
     sending: Connection,
 ) -> None:
     logging.disable()
     use_memory_for_files()
     inputs = Cases(target, seed)
     problem(target, inputs[0])  # loads what is loaded once
-    start = _greatest_memory()
+    judge = Judge(target, limits)
     addresses = _addresses() + _ROOM
     resource.setrlimit(resource.RLIMIT_AS, (addresses, addresses))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -260,21 +304,12 @@ def _work(
         data = inputs[number]
         shared.case.value = number
         shared.running.value = True
-        begin = time.process_time()
-        wrong, refused = problem(target, data)
-        took = time.process_time() - begin
+        verdict = judge.verdict(data)
         shared.running.value = False
-        shared.refused.value += refused
-        shared.slowest.value = max(shared.slowest.value, took)
-        growth = _greatest_memory() - start
-        shared.growth.value = growth
-        if wrong is None and growth > limits.memory:
-            wrong = f"the process grew by {growth >> 20} MB, more than {limits.memory >> 20}"
-        if wrong is None and took > limits.seconds:
-            wrong = f"took {took:.1f} seconds, more than {limits.seconds:g}"
-        if wrong is not None:
-            sending.send(Failure(number, data, wrong))
-            if growth > limits.memory:
+        shared.note(verdict)
+        if verdict.wrong is not None:
+            sending.send(Failure(number, data, verdict.wrong))
+            if verdict.growth > limits.memory:
                 return  # the next cases get a process that has not grown
         number += 1
 

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from fuzz.coverage import fuzz_by_coverage
 from fuzz.harness import Cases, Limits, Target, fuzz, problem
 from fuzz.mutation import LONGEST, mutate
 from fuzz.targets import all_targets
@@ -96,6 +97,33 @@ def test_a_broken_promise_is_noticed_and_the_next_cases_run(run: object, reason:
     assert [(failure.case, failure.data) for failure in outcome.failures] == [(2, b"bad")]
     assert reason in outcome.failures[0].reason
     assert outcome.cases == 4
+
+
+@pytest.mark.parametrize(
+    ("run", "reason"),
+    [
+        (_raise, "ValueError: not ours"),
+        (_compute_without_end, "did not end: it computed for 1."),
+        (_grow, "MB, more than 20"),
+        (_die, "exit code 11"),
+    ],
+)
+def test_atheris_finds_a_broken_promise(run: object, reason: str) -> None:
+    pytest.importorskip("atheris", reason="atheris is not installed")
+    target = Target("bad", run, _seeds)  # type: ignore[arg-type]
+    outcome = fuzz_by_coverage(target, 1, 10, limits=Limits(0.5, 20 << 20))
+    assert [failure.data for failure in outcome.failures] == [b"bad"]
+    assert reason in outcome.failures[0].reason
+
+
+def test_atheris_counts_cases_and_what_they_reach() -> None:
+    pytest.importorskip("atheris", reason="atheris is not installed")
+    outcome = fuzz_by_coverage(TARGETS["brackets"], 1, 20, cases=300)
+    assert outcome.cases == 300
+    assert outcome.failures == []
+    assert outcome.refused > 10
+    assert outcome.reached is not None
+    assert outcome.reached[1] >= outcome.reached[0] > 50
 
 
 def test_our_own_errors_are_counted_and_are_no_failures() -> None:

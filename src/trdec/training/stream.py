@@ -40,8 +40,8 @@ class Stream(Generic[AnyBatch]):
             plan = self._batches.plan(epoch)
             if not len(plan):
                 raise TrainingError(
-                    "expected training examples, found none. See the data report: perhaps the filters left out "
-                    "every sentence."
+                    f"expected training examples, found none in epoch {epoch}. See the data report: perhaps the "
+                    "filters left out every sentence, or every `weight` in data.train is too small to draw any."
                 )
             self._planned = (epoch, plan)
         return self._planned[1]

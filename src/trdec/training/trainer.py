@@ -41,7 +41,7 @@ from trdec.training.loop import LESS_TO_TRAIN, LOG, Loop, Outcome, TrainingCorpu
 from trdec.training.memory import check_memory
 from trdec.training.metrics import Kinds, dev_bleu
 from trdec.training.observers import JsonLines, LossPlot, TensorBoard
-from trdec.training.transfer import start_from
+from trdec.training.transfer import Parent, start_from
 
 SILENT = Observers(())
 """The observer that shows nothing."""
@@ -63,10 +63,12 @@ def train(
         torch.cuda.set_device(device)
     torch.set_num_threads(training.threads)
     observer = observer if ranks.is_first else SILENT
+    parent = None
     with contextlib.ExitStack() as held:
         with ranks.turn_of_first():
             if ranks.is_first:
                 held.enter_context(_lock(directory))
+                parent = _parent(configuration)  # before the data are prepared, which may take hours
                 preparation = _begin(configuration, observer, workers)
         if not ranks.is_first:
             preparation = Preparation.open(directory, configuration.system.foreign_code)
@@ -82,10 +84,9 @@ def train(
         weights = sum(weight.numel() for weight in model.parameters())
         shared = f", {ranks.count} processes" if ranks.count > 1 else ""
         observer.note(f"{system_name(system)}: {weights:,} weights on {device.type}{shared}")
-        # Where there are checkpoints, the weights are theirs; other ranks get those of the first.
-        if training.start_from is not None and ranks.is_first and not Checkpoints(directory / "checkpoints").paths():
-            taken = start_from(training.start_from, model, codec, system.foreign_code)
-            observer.note(f"starting from {training.start_from}: {taken}")
+        if parent is not None:  # other ranks get the weights of the first
+            observer.note(f"starting from {parent.path}: {start_from(parent, model, codec)}")
+            parent = None  # so that its memory is free
         weights_of_corpora = [corpus.weight for corpus in data.corpora]
         weights_of_examples = preparation.of_each(weights_of_corpora) if set(weights_of_corpora) != {1.0} else None
         change, steps_of = _change(codec, configuration), codec.table.steps
@@ -107,6 +108,14 @@ def _lock(directory: Path) -> contextlib.AbstractContextManager[None]:
         f"{directory}: another process is training in this directory. Wait for it, or choose another output."
     )
     return locked(directory / ".lock", refusal)
+
+
+def _parent(configuration: Configuration) -> Parent | None:
+    """The model to start from; None where there are checkpoints, since the weights are then theirs."""
+    path = configuration.training.start_from
+    if path is None or Checkpoints(configuration.output / "checkpoints").paths():
+        return None
+    return Parent.load(path, configuration.system.foreign_code)
 
 
 def _begin(configuration: Configuration, observer: Observer, workers: int) -> Preparation:

@@ -37,13 +37,27 @@ class Transfer:
         return "{} weights fit, {} source pieces and {} actions are in both; what is not starts fresh".format(*counts)
 
 
-def start_from(path: Path, model: TranslationModel, codec: Codec, allow: Sequence[str]) -> Transfer:
-    """Give a network what fits of the trained model in a directory; TrainingError if nothing does."""
-    parent_codec, parent, _ = load_model(path, allow=allow)
-    taken = take_weights(model, codec, parent, parent_codec)
+@dataclass(frozen=True)
+class Parent:
+    """A trained model to start from."""
+
+    path: Path
+    codec: Codec
+    model: TranslationModel
+
+    @classmethod
+    def load(cls, path: Path, allow: Sequence[str]) -> Parent:
+        """The model in a directory or an archive."""
+        codec, model, _ = load_model(path, allow=allow)
+        return cls(path, codec, model)
+
+
+def start_from(parent: Parent, model: TranslationModel, codec: Codec) -> Transfer:
+    """Give a network what fits of a trained model; TrainingError if nothing does."""
+    taken = take_weights(model, codec, parent.model, parent.codec)
     if not taken.weights[0]:
         raise TrainingError(
-            f"{path}: no weight of this model has the name and size of one of the network to train. Choose "
+            f"{parent.path}: no weight of this model has the name and size of one of the network to train. Choose "
             "the system and the sizes in `model` of that model, or remove training.start_from."
         )
     return taken

@@ -105,6 +105,12 @@ def test_the_amount_that_was_missing_is_named() -> None:
         raise RuntimeError(message)
 
 
+def test_no_memory_for_the_stack_of_a_thread_is_too_little_memory() -> None:
+    expected = r"not enough memory for another thread.*Try less\."
+    with pytest.raises(OutOfMemoryError, match=expected), memory_errors("Try less."):
+        raise RuntimeError("can't start new thread")  # what Python says where `ulimit -v` is low
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -74,6 +74,22 @@ def test_a_link_is_skipped(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> 
     assert "some.tgz: link is neither a file nor a folder" in caplog.text
 
 
+def test_what_is_skipped_is_counted_before_it_is_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    header = tarfile.TarInfo("x")
+    header.type, header.size = b"Z", 1 << 40
+    furthest = [0]
+    seek = gzip.GzipFile.seek
+
+    def watched(self: gzip.GzipFile, place: int, whence: int = 0) -> int:
+        furthest.append(place)
+        return seek(self, min(place, 1 << 20), whence)
+
+    monkeypatch.setattr(gzip.GzipFile, "seek", watched)
+    with pytest.raises(DownloadError, match="at most"):
+        _unpacked(tmp_path, "x.tgz", gzip.compress(header.tobuf(tarfile.GNU_FORMAT) + bytes(1 << 16)))
+    assert max(furthest) < 1 << 20
+
+
 def test_what_is_no_archive_is_said_to_be_none(tmp_path: Path) -> None:
     with pytest.raises(DownloadError, match=r"x.tgz: expected an archive .* begins with b'<html>Not found'"):
         _unpacked(tmp_path, "x.tgz", b"<html>Not found")

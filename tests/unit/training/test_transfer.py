@@ -122,5 +122,12 @@ def test_a_parent_of_which_nothing_fits_is_refused(folder: Path) -> None:
     keys = ("model.embedding_size=5", "model.hidden_size=4", "system=seq2seq")
     with pytest.raises(TrainingError, match=r"parent: no weight .*training\.start_from"):
         train(configuration(folder, "one", "unlike", *keys, f"training.start_from={folder / 'parent'}"))
-    with pytest.raises(ModelError, match="nowhere"):
-        train(configuration(folder, "one", "unlike", f"training.start_from={folder / 'nowhere'}"))
+
+
+def test_a_parent_that_cannot_be_used_is_refused_before_the_data_are_prepared(folder: Path) -> None:
+    (folder / "torn").mkdir()
+    (folder / "torn" / "config.yaml").write_text("system: [")
+    for parent, fact in (("nowhere", "nowhere: expected a model"), ("torn", "torn: there is no codec")):
+        with pytest.raises(ModelError, match=fact):
+            train(configuration(folder, "one", "unready", f"training.start_from={folder / parent}"))
+    assert not (folder / "unready" / "data").exists()

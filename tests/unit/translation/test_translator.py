@@ -21,6 +21,7 @@ from trdec.model.interfaces import SearchPrecision
 from trdec.model.weights import read_tensors, write_model_weights
 from trdec.search.beam import BeamSettings
 from trdec.search.limits import LengthLimits
+from trdec.search.sampling import SamplingSettings
 from trdec.translation.demands import Demands
 from trdec.translation.source import CONTROL_CHARACTERS, TOO_LONG, UNKNOWN_CHARACTERS
 from trdec.translation.translation import CUT_SHORT, Translation
@@ -89,10 +90,24 @@ def test_a_translation_is_the_words_of_its_tree_and_its_score_the_sum_of_its_act
 
 
 def test_threads_may_share_it(translator: Translator, lines: list[str]) -> None:
-    expected = [translation.text for translation in translator.translate(lines)]
-    with ThreadPoolExecutor(4) as pool:
-        for found in pool.map(lambda _: translator.translate(lines), range(8)):
-            assert [translation.text for translation in found] == expected
+    short = LengthLimits(0, 1, 3)
+    wishes = (BeamSettings(limits=short), BeamSettings(1, limits=short), SamplingSettings(seed=3, limits=short))
+    calls = [
+        (texts, wish, attention)
+        for texts in (lines[start : start + 1 + start % 3] for start in range(len(lines)))
+        for wish in wishes
+        for attention in (False, True)
+    ]
+
+    def answer(number: int) -> list[Translation]:
+        texts, wish, attention = calls[number % len(calls)]
+        return list(translator.stream(texts, wish, attention=attention))
+
+    alone = [answer(number) for number in range(len(calls))]
+    with ThreadPoolExecutor(16) as pool:
+        together = list(pool.map(answer, range(5 * len(calls))))
+    assert len(together) == 360
+    assert together == 5 * alone
 
 
 def test_attention_changes_nothing_else_and_is_the_same_in_any_batch(translator: Translator, lines: list[str]) -> None:
