@@ -270,10 +270,17 @@ def read_beginning(path: Path, size: int) -> bytes:
     return start
 
 
+def _reading_a_file(file: Path) -> contextlib.AbstractContextManager[BinaryIO]:
+    """The same as `_reading`, of what can be read to its end and again: a device may have none, a pipe is read once."""
+    if file.exists() and not file.is_file() and not file.is_dir():
+        raise FileError(f"{file}: expected a file, found a device or a pipe. Save the text in a file first.")
+    return _reading(file)
+
+
 def count_lines(path: Path) -> int:
     """How many lines a text has; the last one need not end in a line feed."""
     lines, last = 0, b"\n"
-    with _reading(text_file(path)[0]) as stream:
+    with _reading_a_file(text_file(path)[0]) as stream:
         while block := stream.read(_BLOCK):
             lines += block.count(b"\n")
             last = block[-1:]
@@ -293,7 +300,7 @@ def text_checksum(path: Path) -> str:
     """The SHA-256 of a text's content, compressed or not, and which part of it is read."""
     file, part = text_file(path)
     digest = hashlib.sha256()
-    with _reading(file) as stream:
+    with _reading_a_file(file) as stream:
         while block := stream.read(_BLOCK):
             digest.update(block)
     return digest.hexdigest() if part is None else f"{digest.hexdigest()}:{part}"

@@ -275,3 +275,11 @@ def test_without_its_package_a_zstandard_file_says_what_to_install(
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(FileError, match=r"a\.zst: .*trdec\[zstd\].*zstd -d"):
         list(read_lines(tmp_path / "a.zst"))
+
+
+@pytest.mark.parametrize("read", [count_lines, text_checksum])
+def test_what_may_have_no_end_is_refused_before_it_is_opened(read: Callable[[Path], object], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(FileError, match=f"{path}: expected a file, found a device or a pipe"):
+            read(path)
