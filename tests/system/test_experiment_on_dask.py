@@ -30,18 +30,14 @@ def scheduler(tmp_path: Path) -> Iterator[str]:
 
 
 def experiment(file: Path, scheduler: str, *overrides: str, machine: Machine = HERE) -> subprocess.Popen[str]:
-    command = [
-        *machine.enter,
-        sys.executable,
-        "-m",
-        "trdec.cli.main",
-        "experiment",
-        str(file),
-        "--dask",
-        scheduler,
-        *overrides,
-    ]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    command = [sys.executable, "-m", "trdec.cli.main", "experiment", str(file), "--dask", scheduler, *overrides]
+    return subprocess.Popen(
+        [*machine.enter, *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background ignore it
+    )
 
 
 def worker_that_runs(run: Path, workers: list[subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:

@@ -43,12 +43,12 @@ def test_translations_are_the_same_on_another_device(use: str) -> None:
     assert said(there) == said(here)
 
 
-@pytest.mark.parametrize("system", ["seq2seq", "lin"])
-def test_other_systems_work_there_too(system: str, tmp_path: Path) -> None:
-    model = make_model(tmp_path, system)
-    here = Translator.load(model).translate(LINES, beam_size=2)
+@pytest.mark.slow
+def test_a_system_without_rules_works_there_too(tmp_path: Path) -> None:
+    model = make_model(tmp_path, "seq2seq")
+    here = Translator.load(model).translate(LINES, beam_size=2, max_ratio=1, max_extra=4)
     with fake_device():
-        there = Translator.load(model, device=str(DEVICE)).translate(LINES, beam_size=2)
+        there = Translator.load(model, device=str(DEVICE)).translate(LINES, beam_size=2, max_ratio=1, max_extra=4)
     assert said(there) == said(here)
 
 
