@@ -26,12 +26,17 @@ def connected(scheduler: str) -> Iterator[Any]:
             f"`dask`: expected the address of a scheduler, such as tcp://host:8786, found {excerpt(scheduler)}."
         )
     try:
-        from distributed import Client
+        from distributed import Client, Security
     except ImportError as error:
         raise UsageError(
             "`dask` needs the package distributed, which is not installed. Install it with: "
             "pip install 'trdec[cluster]'"
         ) from error
+    if scheduler.startswith("tls:") and not Security().tls_ca_file:  # type: ignore[attr-defined, no-untyped-call]
+        raise UsageError(
+            f"`dask` {scheduler}: a scheduler with tls needs certificates, and Dask's configuration names none. Set "
+            "distributed.comm.tls.ca-file and what goes with it there, or use an address with tcp."
+        )
     try:
         client = Client(scheduler, timeout=10, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TypeError) as error:

@@ -41,3 +41,11 @@ def test_an_address_that_may_be_one_is_tried(address: str, monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(UsageError, match="needs the package distributed"), cluster_of(address, 1.0):
         pass
+
+
+def test_tls_without_certificates_is_refused() -> None:
+    with (
+        pytest.raises(UsageError, match=r"tls://127.0.0.1:1: .* needs certificates"),
+        cluster_of("tls://127.0.0.1:1", 1.0),
+    ):
+        pass
