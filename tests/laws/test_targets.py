@@ -184,6 +184,13 @@ def test_the_table_refuses_what_replaying_refuses(tree: Nonterminal, data: st.Da
         assert [(table.symbols[symbol], parent) for _, symbol, parent in found] == [step[1:] for step in steps]
 
 
+def test_a_table_without_rules_has_no_steps() -> None:
+    table = ActionTable(DerivationTarget.from_trees([], ["a"]))
+    for actions in ([], table.actions[:1]):
+        with pytest.raises(IllegalActionError):
+            table.steps(table.numbers(actions))
+
+
 def test_rules_and_eos_come_before_words_and_eop() -> None:
     tree = Nonterminal(ROOT, (rooted(left_branching(["a", "b", "c"])),))
     kinds = ActionTable(_derivations(tree)).kinds

@@ -284,7 +284,7 @@ class ActionTable:
         self.legal: NDArray[np.bool_] = legal
         # A symbol that no action replaces has no number: nothing is legal with it open.
         numbers = self._symbol_numbers
-        self._start = [numbers[symbol] for symbol in reversed(target.start_symbols)]
+        self._start = [numbers.get(symbol, -1) for symbol in reversed(target.start_symbols)]
         self._effects = [
             (target.opens(action), [numbers.get(symbol, -1) for symbol in reversed(target.replacement(action))])
             for action in self.actions
@@ -315,7 +315,7 @@ class ActionTable:
         for step, action in enumerate(actions.tolist(), start=1):
             symbol, parent = stack.pop() if stack else (-1, 0)
             if symbol < 0 or not legal[symbol, action]:
-                name = "nothing" if symbol < 0 else repr(self.symbols[symbol])
+                name = self._symbol_name(symbol) if symbol >= 0 or stack else "nothing"
                 raise IllegalActionError(f"step {step}: {self.actions[action]} is not legal with {name} open")
             rows.append((action, symbol, parent))
             opens, symbols = effects[action]
@@ -324,6 +324,9 @@ class ActionTable:
             for opened in symbols:
                 stack.append((opened, parent))
         if stack:
-            name = repr(self.symbols[stack[-1][0]])
+            name = self._symbol_name(stack[-1][0])
             raise IllegalActionError(f"the actions end with {name} open: expected <eos> as the last action")
         return np.array(rows, dtype=np.int32).reshape(-1, 3)  # T 3
+
+    def _symbol_name(self, number: int) -> str:
+        return repr(self.symbols[number]) if number >= 0 else "a symbol that no action replaces"
