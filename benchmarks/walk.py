@@ -3,8 +3,8 @@
     python benchmarks/walk.py
 
 The first figure is of the pair itself, from the YAML file to the loss: reading the configuration, reading, encoding and
-storing the pair, making a batch of it, and the network. The second is of a whole training, with its checkpoints, logs
-and validation; the third of a translation. A module counts if any of its functions was called.
+storing the pair, making a batch of it, and the network. The second is of a training on prepared data, with its
+checkpoints, logs and validation; the third of a translation. A module counts if any of its functions was called.
 """
 
 from __future__ import annotations
