@@ -2,6 +2,7 @@
 
     git worktree add ../before COMMIT
     python benchmarks/versions.py ../before . training.py --data FOLDER --hidden-size 256 --seconds 4
+    python benchmarks/versions.py ../before . --after-takes "--precision int8" decoding.py --data FOLDER --beam-size 5
 
 Each checkout runs its own benchmark script on its own code, in the environment of this interpreter. A ratio above 1
 says that the second checkout is faster. A ratio is taken between neighbouring runs, so a machine that slows down for
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import statistics
 import subprocess
 import sys
@@ -45,12 +47,14 @@ def main() -> None:
     parser.add_argument("before", type=Path, help="a checkout")
     parser.add_argument("after", type=Path, help="another")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--after-takes", default="", help="options for the second checkout only, as one string")
     arguments, command = parser.parse_known_args()
     ratios: dict[tuple[str, ...], list[float]] = {}
     for number in range(arguments.rounds):
         # Every other round begins with the other checkout: whoever runs first meets the warmer or colder machine.
         order = [arguments.before, arguments.after][:: 1 if number % 2 == 0 else -1]
-        measured = {checkout: rates(checkout, command) for checkout in order}
+        more = {arguments.before: [], arguments.after: shlex.split(arguments.after_takes)}
+        measured = {checkout: rates(checkout, [*command, *more[checkout]]) for checkout in order}
         before, after = measured[arguments.before], measured[arguments.after]
         if len(before) != len(after):
             sys.exit(f"the two checkouts measure different things: {sorted(before.keys() ^ after.keys())}")

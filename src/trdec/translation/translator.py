@@ -290,11 +290,12 @@ def _ignore(_done: int) -> None:
 def _check_device(device: str, precision: SearchPrecision) -> None:
     """Raise UsageError if nothing can be computed on the device, or not in this precision."""
     try:
-        kind = torch.empty(0, device=device).device.type
+        probe = torch.ones(1, device=device)
+        probe.tolist()  # a device that keeps no numbers (meta) fails only here
     except (RuntimeError, AssertionError) as error:  # a name that torch does not know, or was not built for
         reason = str(error).splitlines()[0].rstrip(".")
         raise UsageError(f"`device` {device}: cannot be used here: {reason}. Choose cpu or another device.") from error
-    if precision != "float32" and kind != "cpu":
+    if precision != "float32" and probe.device.type != "cpu":
         raise UsageError(f"`device` {device}: {precision} is for processors. Choose float32, or cpu as the `device`.")
 
 

@@ -65,7 +65,8 @@ def test_the_fake_device_refuses_to_mix() -> None:
 
 
 def test_a_device_that_cannot_be_used_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"`device` nowhere: cannot be used here"):
-        Translator.load(trained(), device="nowhere")
+    for name in ("nowhere", "meta"):
+        with pytest.raises(UsageError, match=rf"`device` {name}: cannot be used here"):
+            Translator.load(trained(), device=name)
     with fake_device(), pytest.raises(UsageError, match=r"int8 is for processors"):
         Translator.load(trained(), device=str(DEVICE), precision="int8")
