@@ -153,9 +153,14 @@ class TranslationModel(nn.Module):
     def for_search(self, precision: SearchPrecision = "float32") -> SearchModel:
         """A model that steps with the weights as they are now, without gradients.
 
-        A decoder without a fast form steps as its definition says, in any case in full precision.
+        A decoder without a fast form steps as its definition says, which is in full precision.
         """
         fast = fast_form(self.decoder)
+        if precision != "float32" and (fast is None or precision not in fast.precisions):
+            raise UsageError(
+                f"`precision` {precision}: the decoder {type(self.decoder).__name__} searches in float32 only. "
+                "Leave out the precision; the LSTM decoders can search in others."
+            )
         return self if fast is None else fast.for_search(self.encoder, self.softmax, self.output_matrix(), precision)
 
     def output_matrix(self) -> Tensor:

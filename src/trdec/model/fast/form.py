@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from torch import Tensor
 
@@ -23,6 +23,9 @@ from trdec.model.tree_decoder import TreeDecoder
 class FastForm(Protocol):
     """A faster way to compute what a decoder's definition says."""
 
+    precisions: ClassVar[tuple[SearchPrecision, ...]]
+    """In what it can search."""
+
     def run(self, encoding: Encoding, batch: Batch, dropout: DecoderDropout) -> DecoderPass:
         """The same values and gradients as `step_through`."""
 
@@ -34,6 +37,8 @@ class FastForm(Protocol):
 
 class FastLSTM:
     """The fast form of the two LSTM decoders."""
+
+    precisions: ClassVar[tuple[SearchPrecision, ...]] = ("float32", "int8")
 
     def __init__(self, decoder: TreeDecoder | SequenceDecoder) -> None:
         self._network = FastNetwork.of(decoder)
@@ -52,6 +57,8 @@ class FastLSTM:
 class OnePass:
     """The fast form of Transformers, whose definition can take all steps of a batch at once."""
 
+    precisions: ClassVar[tuple[SearchPrecision, ...]] = ("float32",)  # states are not in [-1, 1], as int8 needs
+
     def __init__(self, decoder: TransformerDecoder | TreeTransformerDecoder) -> None:
         self._decoder = decoder
 
@@ -64,7 +71,7 @@ class OnePass:
         encoder: Encoder,
         softmax: ActionSoftmax,
         output_matrix: Tensor,
-        precision: SearchPrecision,  # noqa: ARG002  their states are not in [-1, 1], as int8 needs
+        precision: SearchPrecision,  # noqa: ARG002  there is but one
     ) -> SearchModel:
         """A search model that steps as the decoder's definition does."""
         return SteppingSearch(self._decoder, encoder, softmax, output_matrix)
