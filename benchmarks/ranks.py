@@ -5,7 +5,7 @@
     python benchmarks/ranks.py lost --times 10   # kill -9 and SIGSTOP at random moments: seconds to the end, same bits
 
 It trains on the toy language, under torchrun. `speed` needs a machine with nothing else to do, and a core per process;
-what is shared out is a whole update, so a batch of one process is two of half the size on two.
+an update is two batches, one after the other or one on each process: the same training.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def speed(file: Path, folder: Path, options: argparse.Namespace) -> Iterator[dic
         rates = {}
         for processes in (1, 2):
             output = folder / f"speed-{size}-{processes}"
-            keys = [f"batches.batch_size={size // processes}", f"training.accumulate={processes}"]
+            keys = [f"batches.batch_size={size}", "training.accumulate=2"]
             keys += [f"training.{key}={options.updates}" for key in ("max_updates", "validate_every")]
             finish(start(file, output, processes, *keys), output)
             measured = rows(output, "train")[options.updates // 5 :]  # the first warm up
