@@ -159,7 +159,7 @@ class TranslationModel(nn.Module):
         if precision != "float32" and (fast is None or precision not in fast.precisions):
             raise UsageError(
                 f"`precision` {precision}: the decoder {type(self.decoder).__name__} searches in float32 only. "
-                "Leave out the precision; the LSTM decoders can search in others."
+                "Leave out the precision; only the LSTM decoders can search in int8."
             )
         return self if fast is None else fast.for_search(self.encoder, self.softmax, self.output_matrix(), precision)
 

@@ -293,7 +293,7 @@ def _check_device(device: str, precision: SearchPrecision) -> None:
         probe = torch.ones(1, device=device)
         probe.tolist()  # a device that keeps no numbers (meta) fails only here
     except (RuntimeError, AssertionError) as error:  # a name that torch does not know, or was not built for
-        reason = str(error).splitlines()[0].rstrip(".")
+        reason = str(error).splitlines()[0].rstrip(".!")
         raise UsageError(f"`device` {device}: cannot be used here: {reason}. Choose cpu or another device.") from error
     if precision != "float32" and probe.device.type != "cpu":
         raise UsageError(f"`device` {device}: {precision} is for processors. Choose float32, or cpu as the `device`.")

@@ -24,7 +24,7 @@ class FastForm(Protocol):
     """A faster way to compute what a decoder's definition says."""
 
     precisions: ClassVar[tuple[SearchPrecision, ...]]
-    """In what it can search."""
+    """The precisions that it can search in."""
 
     def run(self, encoding: Encoding, batch: Batch, dropout: DecoderDropout) -> DecoderPass:
         """The same values and gradients as `step_through`."""
@@ -71,7 +71,7 @@ class OnePass:
         encoder: Encoder,
         softmax: ActionSoftmax,
         output_matrix: Tensor,
-        precision: SearchPrecision,  # noqa: ARG002  there is but one
+        precision: SearchPrecision,  # noqa: ARG002  always float32
     ) -> SearchModel:
         """A search model that steps as the decoder's definition does."""
         return SteppingSearch(self._decoder, encoder, softmax, output_matrix)
