@@ -36,6 +36,7 @@ FLAGS = {
     "n_best": "--n-best",
     "output": "--output",
     "package": "--with",
+    "precision": "--precision",
     "restart": "--restart",
     "scale": "--scale",
     "source_trees": "--source-trees",
