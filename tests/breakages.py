@@ -779,6 +779,36 @@ BREAKAGES = [
         "                parent = _parent(configuration)\n",
         "tests/unit/training/test_transfer.py",
     ),
+    Breakage(
+        "training/tuning.py",
+        "BeamSettings(beam_size, n_best=beam_size)",
+        "BeamSettings(beam_size)",
+        "tests/unit/training/test_tuning.py",
+    ),
+    Breakage(
+        "training/tuning.py",
+        "Normalisation(power).score(translation.log_prob, len(translation.actions), 0)",
+        "translation.score",
+        "tests/unit/training/test_tuning.py",
+    ),
+    Breakage(
+        "translation/translator.py",
+        "settings or BeamSettings(self.own.beam_size, normalisation=Normalisation(self.own.length_power))",
+        "settings or BeamSettings()",
+        "tests/unit/training/test_tuning.py",
+    ),
+    Breakage(
+        "training/tuning.py",
+        'with locked(directory / ".lock", refusal):',
+        "if True:",
+        "tests/unit/training/test_tuning.py",
+    ),
+    Breakage(
+        "serve/model_process.py",
+        "translator.own.length_power if settings.length_power is None else settings.length_power",
+        "1.0 if settings.length_power is None else settings.length_power",
+        "tests/serve/test_survival.py::test_a_model_ranks_as_it_was_tuned_unless_a_request_says_otherwise",
+    ),
 ]
 
 

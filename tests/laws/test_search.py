@@ -181,6 +181,23 @@ def test_ending_early_changes_nothing(name: str, normalisation: Normalisation, n
 
 
 @targets
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.5, 3.0])
+def test_all_that_a_beam_finds_ranked_by_another_power_begins_with_what_a_search_by_it_finds(
+    name: str, power: float
+) -> None:
+    normalisation, differ = Normalisation(power), 0
+    for seed in range(8):
+        tiny = Tiny.of(name, seed, spread=4.0)
+        everything = beam_search(tiny.model, tiny.effects, SOURCE, BeamSettings(6, 6, limits=_limit(12)))
+        searched = beam_search(tiny.model, tiny.effects, SOURCE, BeamSettings(6, 1, normalisation, _limit(12)))
+        for found, (best,) in zip(everything, searched, strict=True):
+            ranked = max(found, key=lambda each: normalisation.score(each.log_prob, len(each.actions), 0))
+            assert ranked.actions == best.actions
+            differ += ranked.actions != found[0].actions
+    assert differ  # the power must matter, or the law says nothing
+
+
+@targets
 def test_ending_early_saves_steps(name: str) -> None:
     steps = {}
     for early in (True, False):

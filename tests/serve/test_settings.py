@@ -127,6 +127,16 @@ def test_detection_chooses_among_the_languages_served() -> None:
     assert detector.rank("", ["vel"]) == [("vel", 100.0)]
 
 
+def test_a_model_has_its_own_beam_unless_the_server_has_one() -> None:
+    metrics = ServerMetrics()
+    runner = ModelRunner("a", ProcessSettings((Path("a"),)), 10, metrics, lambda _: None)
+    description = ModelDescription(None, None, "trdec-binary", True, beam_size=10)
+    model = LoadedModel("a", LanguagePair("de", "en"), description, runner)
+    for own, most, expected in ((None, 20, 10), (3, 20, 3), (None, 8, 8)):
+        service = TranslationService(ServerSettings((), limits=ServerLimits(beam_size=most), beam_size=own), metrics)
+        assert service.beam_size(model) == expected
+
+
 def test_a_deadline_ends_a_request_and_it_leaves_the_queue() -> None:
     metrics = ServerMetrics()
     service = TranslationService(ServerSettings((), limits=ServerLimits(seconds=0.05)), metrics)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -11,11 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from support.serving import Served, wait_until
+from trdec.configuration.sections import SearchConfiguration
 from trdec.errors import UsageError
 from trdec.serve.jobs import Answer, LineFailure, LineSettings, WaitingLine
 from trdec.serve.model_process import answer_lines
+from trdec.translation.model_directory import load_model
 from trdec.translation.translation import Translation
 from trdec.translation.translator import Translator
 
@@ -90,6 +94,23 @@ class _Failing(Translator):
             if len(texts) == 1:
                 return
         raise UsageError("line 1: the prefix is wrong")
+
+
+def test_a_model_ranks_as_it_was_tuned_unless_a_request_says_otherwise(model: Path) -> None:
+    codec, network, _ = load_model(model)
+    own = SearchConfiguration(beam_size=3, length_power=0.0)
+    translator = Translator([network], codec, own=own)
+    line = "a b c d e f"  # unknown to the model, which is unsure
+
+    def scored(power: float | None) -> float:
+        settings = LineSettings(beam_size=4, length_power=power, answer="details")
+        (((_, answer),),) = answer_lines(translator, settings, [WaitingLine(line)])
+        assert isinstance(answer, Answer)
+        assert answer.details is not None
+        return float(json.loads(answer.details)["score"])
+
+    assert scored(None) == scored(0.0) == pytest.approx(translator.translate([line], 4, length_power=0.0)[0].score)
+    assert scored(1.0) != scored(None)
 
 
 def test_a_batch_that_fails_fails_for_the_guilty_line_alone_and_keeps_what_was_answered(

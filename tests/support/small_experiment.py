@@ -28,7 +28,7 @@ toy: {sentences: 100, seed: 1}
 systems: [seq2seq, trdec-binary]
 seeds: [1]
 test: {source: test.vel, target: test.en}
-decoding: {beam_size: 2}
+decoding: {beam_size: 2, length_power: [0.5, 1]}
 samples: 2
 published: {seq2seq: 10.9}
 """

@@ -16,6 +16,7 @@ import pytest
 
 from support.running import Run
 from support.small_experiment import results_of, write_experiment
+from trdec.configuration import load_saved_configuration
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +53,20 @@ def test_the_scores_are_those_of_evaluating_the_translations(finished: Path, trd
         translations = finished / "runs" / f"{run['system']}-1" / "translations.txt"
         found = trdec("evaluate", translations, "--reference", finished / "toy" / "test.en", "--json")
         assert json.loads(found.stdout)["bleu"]["score"] == pytest.approx(row["bleu"]["mean"])
+
+
+def test_each_run_searches_as_was_best_on_its_dev(finished: Path, trdec: Run) -> None:
+    for system in ("seq2seq", "trdec-binary"):
+        folder = finished / "runs" / f"{system}-1"
+        tuned = json.loads((folder / "tune.json").read_text())
+        assert [trial["length_power"] for trial in tuned["trials"]] == [0.5, 1.0]
+        chosen = tuned["chosen"]
+        own = load_saved_configuration(folder / "model").search
+        assert (own.beam_size, own.length_power) == (2, chosen["length_power"])
+        found = trdec("evaluate", folder / "dev.txt", "--reference", finished / "toy" / "dev.en", "--json")
+        assert json.loads(found.stdout)["bleu"] == chosen["bleu"]
+        row = rf"\| {system} +\| +1 \| +2 \| +{chosen['length_power']:g} \| +{chosen['bleu']['score']:.2f} \|"
+        assert re.search(row, (finished / "report.md").read_text())
 
 
 def test_the_report_can_be_written_again_on_what_is_finished(finished: Path, trdec: Run) -> None:

@@ -20,10 +20,13 @@ import pytest
 
 from support.small_models import ROWS
 from trdec.cli import main
+from trdec.configuration import load_saved_configuration
+from trdec.configuration.sections import SearchConfiguration
 from trdec.corpora.toy.generate import write_corpus
 from trdec.data.manifest import MANIFEST, WEIGHTS
 from trdec.systems import SYSTEMS
 from trdec.training import loop
+from trdec.training.tuning import set_search
 from trdec.translation.model_directory import load_model
 
 # Processes are forked from one that has only imported torch: quick to start, and like new.
@@ -208,6 +211,7 @@ def test_what_a_training_leaves_and_what_it_refuses(run: Run, tmp_path: Path) ->
         *("config.yaml", "codec", "data", "log.jsonl", "loss.png", "checkpoints", "best", "model.safetensors"),
         "manifest.json",
     }
+    set_search(model, SearchConfiguration(beam_size=7, length_power=1.5))
     code, _, errors = run(model, *keys, "model.hidden_size=9")
     assert code == 1
     assert errors.startswith(f"ConfigError: {model / 'config.yaml'}: ")
@@ -219,6 +223,10 @@ def test_what_a_training_leaves_and_what_it_refuses(run: Run, tmp_path: Path) ->
     assert code == 0
     assert "resuming after update 4" in errors
     assert {path.name: path.read_bytes() for path in (model / "codec").iterdir()} == codec
+    assert load_saved_configuration(model).search.beam_size == 7  # what was tuned stays
+    code, _, _ = run(model, *keys, "search.beam_size=3")
+    assert code == 0
+    assert load_saved_configuration(model).search == SearchConfiguration(beam_size=3)  # unless the recipe says more
 
 
 def test_another_corpus_is_refused_before_anything_is_changed(run: Run, experiment: Experiment, tmp_path: Path) -> None:

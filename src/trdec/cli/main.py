@@ -95,6 +95,7 @@ def _add_verbs() -> None:
         train,
         translate,
         trees,
+        tune,
     )
 
     app.add_typer(trees.trees_app, name="trees")
@@ -106,6 +107,7 @@ def _add_verbs() -> None:
     app.command("detokenise")(tokenise.detokenise_command)
     app.command("prepare")(prepare.prepare_command)
     app.command("train")(train.train_command)
+    app.command("tune")(tune.tune_command)
     app.command("translate")(translate.translate_command)
     app.command("serve")(serve.serve_command)
     app.command("export")(export.export_command)

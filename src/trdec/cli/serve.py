@@ -34,8 +34,11 @@ def serve_command(
         ),
     ] = None,
     beam_size: Annotated[
-        int, typer.Option("--beam-size", min=1, help="Hypotheses pursued at once, if a request does not say.")
-    ] = 5,
+        int | None,
+        typer.Option(
+            "--beam-size", min=1, help="Hypotheses pursued at once, if a request does not say; else each model's own."
+        ),
+    ] = None,
     threads: ThreadsOption = 1,
     precision: Annotated[
         Precision, typer.Option("--precision", help="int8 rounds the weights to eight bits, which is faster.")

@@ -94,7 +94,10 @@ def translate_command(
         bool,
         typer.Option("--no-attention", help="Leave attention out of --format json, which is then smaller and faster."),
     ] = False,
-    beam_size: Annotated[int, typer.Option("--beam-size", min=1, help="Hypotheses pursued at once; 1 is greedy.")] = 5,
+    beam_size: Annotated[
+        int | None,
+        typer.Option("--beam-size", min=1, help="Hypotheses pursued at once; 1 is greedy; the model's own by default."),
+    ] = None,
     n_best: Annotated[int, typer.Option("--n-best", min=1, help="Translations of each line; needs --format json.")] = 1,
     batch: Annotated[
         int | None, typer.Option("--batch", min=1, help="Sentences translated together; affects only speed and memory.")
@@ -114,8 +117,13 @@ def translate_command(
         Precision, typer.Option("--precision", help="int8 rounds the weights to eight bits, which is faster.")
     ] = Precision.float32,
     length_power: Annotated[
-        float, typer.Option("--length-power", min=0.0, help="Divide log-probabilities by length to this power.")
-    ] = 1.0,
+        float | None,
+        typer.Option(
+            "--length-power",
+            min=0.0,
+            help="Divide log-probabilities by length to this power; the model's own by default.",
+        ),
+    ] = None,
     length_unit: Annotated[
         LengthUnit, typer.Option("--length-unit", help="What that length counts: all actions, or only words.")
     ] = LengthUnit.actions,
@@ -180,18 +188,19 @@ def translate_command(
     from trdec.translation.workers import Workers
 
     torch.set_num_threads(min(threads, os.cpu_count() or 1))
-    normalisation = Normalisation(length_power, length_unit.value)
     limits = LengthLimits(min_ratio, max_ratio, max_extra)
-    settings: BeamSettings | SamplingSettings
-    if sampling:
-        settings = SamplingSettings(n_best, temperature, top_k, top_p, seed, normalisation, limits)
-    else:
-        settings = BeamSettings(max(beam_size, n_best), n_best, normalisation, limits)
     demands = Demands(_lines(prefix), _trees(skeleton), words, word_ratio)
     if text_file(source)[0].is_file():
         check_is_text(source)
     load = partial(Translator.load, model, *(also or ()), device=device, allow=allow or (), precision=precision.value)
     translator = load()
+    own = translator.own
+    normalisation = Normalisation(own.length_power if length_power is None else length_power, length_unit.value)
+    settings: BeamSettings | SamplingSettings
+    if sampling:
+        settings = SamplingSettings(n_best, temperature, top_k, top_p, seed, normalisation, limits)
+    else:
+        settings = BeamSettings(max(beam_size or own.beam_size, n_best), n_best, normalisation, limits)
     typed = str(source) == STANDARD and sys.stdin.isatty()  # someone who types is waiting for each translation
     texts = _begun(line.text for line in read_lines(source))
     lines = parsed_lines(translator.codec.system, texts, source_trees)

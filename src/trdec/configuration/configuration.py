@@ -16,6 +16,7 @@ from trdec.configuration.sections import (
     BatchConfiguration,
     DataConfiguration,
     ModelConfiguration,
+    SearchConfiguration,
     TrainingConfiguration,
 )
 from trdec.errors import ConfigError, TrdecError, UsageError
@@ -39,6 +40,8 @@ FREE_KEYS = frozenset(
         "training.rank_timeout",
         "training.plot",
         "training.tensorboard",
+        "search.beam_size",
+        "search.length_power",
     }
 )
 """The keys that may change when a training is resumed, besides paths: data are identified by their content.
@@ -62,6 +65,7 @@ class Configuration(BaseModel):
     batches: BatchConfiguration = Field(default=BatchConfiguration(), description="The size of batches.")
     model: ModelConfiguration = Field(default=ModelConfiguration(), description="The sizes of the network.")
     training: TrainingConfiguration = Field(default=TrainingConfiguration(), description="The training.")
+    search: SearchConfiguration = Field(default=SearchConfiguration(), description="How the model translates.")
 
     _paths = field_validator("*", mode="after")(at_home)
 

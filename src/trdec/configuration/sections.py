@@ -430,3 +430,12 @@ class TrainingConfiguration(_Configuration):
                 "Set keep_best to 2 or more."
             )
         return self
+
+
+class SearchConfiguration(_Configuration):
+    """How the model translates unless told otherwise. `trdec tune` finds the best values on dev."""
+
+    beam_size: int = Field(default=5, ge=1, le=10_000, description="Hypotheses pursued at once.")
+    length_power: float = Field(
+        default=1.0, ge=0, le=10, description="Log-probabilities are divided by length to this power."
+    )

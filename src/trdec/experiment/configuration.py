@@ -16,6 +16,7 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    field_serializer,
     field_validator,
     model_serializer,
     model_validator,
@@ -74,12 +75,32 @@ class TestConfiguration(_Configuration):
 
 
 class DecodingConfiguration(_Configuration):
-    """How every system translates."""
+    """How every system translates. Where several values are given, each run takes those that are best on its dev."""
 
-    beam_size: int = Field(default=5, ge=1, le=10_000, description="Hypotheses pursued at once.")
-    length_power: float = Field(
-        default=1.0, ge=0, le=10, description="Log-probabilities are divided by length to this power."
+    beam_size: tuple[Annotated[int, Field(ge=1, le=10_000)], ...] = Field(
+        default=(5,), description="Hypotheses pursued at once; or several numbers to choose from."
     )
+    length_power: tuple[Annotated[float, Field(ge=0, le=10)], ...] = Field(
+        default=(1.0,),
+        description="Log-probabilities are divided by length to this power; or several powers to choose from.",
+    )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _one_or_several(cls, value: Any) -> Any:
+        values = value if isinstance(value, list | tuple) else (value,)
+        if not values:
+            raise ValueError("expected a number, or several to choose from; found none.")
+        return values
+
+    @field_serializer("*")
+    def _one_alone(self, values: tuple[float, ...]) -> Any:
+        return values[0] if len(values) == 1 else values
+
+    @property
+    def is_tuned(self) -> bool:
+        """Whether each run chooses on dev."""
+        return len(self.beam_size) > 1 or len(self.length_power) > 1
 
 
 class RowConfiguration(_Configuration):
@@ -319,6 +340,8 @@ changes: {batches.batch_type: sentences, batches.batch_size: 32}
   data, its configuration or its weights changed.
 * **Tune on dev.** With a `test` text, dev is translated as each run ends, and the test text once all runs have ended.
   `--report` writes the report on what is finished so far: on dev, until the test text has been translated.
+* **Search, too.** With `decoding: {beam_size: [5, 20], length_power: [1, 1.5, 2]}` each run takes the values that are
+  best on its dev, as `trdec tune` finds them; the report says which. A single value is used as it is.
 * **Failures.** A run that fails does not stop the others; it is listed at the end and in the report, and the command
   ends with 1.
 * **Fair.** All systems get the same updates, batches, sizes and rates. Count batches in sentences, as the files in

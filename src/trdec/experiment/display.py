@@ -17,6 +17,7 @@ from trdec.progress import ProgressDisplay
 
 DOING: dict[Stage, str] = {
     "train": "training",
+    "tune": "tuning the search",
     "dev": "translating dev",
     "score": "scoring",
     "translate": "translating",
@@ -102,6 +103,10 @@ def _outcome(stage: Stage, record: dict[str, Any]) -> str:
     if stage == "score":
         total, tree = record["total"], record["tree"]
         return f"{total['nats_per_sentence']:.1f} nats per dev sentence, {100 * tree['share']:.0f}% for the tree"
+    if stage == "tune":
+        chosen = record["chosen"]
+        search = f"beam {chosen['beam_size']}, length power {chosen['length_power']:g}"
+        return f"best on dev: {search}, BLEU {chosen['bleu']['score']:.2f}"
     duration = timedelta(seconds=round(record["seconds"]))
     if stage == "train":
         return f"trained in {duration}, dev perplexity {record['dev_perplexity']['all']:.2f}"

@@ -31,8 +31,10 @@ from trdec.systems import ANNOTATIONS, CONSTITUENCY, DEPENDENCY, source_key, sys
 from trdec.training.observers import JsonLines
 from trdec.trees import brackets, treebank
 
-Stage = Literal["train", "dev", "score", "translate"]
-"""`translate` is of the text that is scored in the end; `dev` is of dev, where that is another text."""
+Stage = Literal["train", "tune", "dev", "score", "translate"]
+"""`tune` chooses how to search, on dev, if decoding has several values. `translate` is of the text that is scored in
+the end; `dev` is of dev, where that is another text.
+"""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class Run:
     def result(self, stage: Stage) -> Path:
         """The file that a finished stage leaves behind."""
         weights = self.directory / "model" / "model.safetensors"
-        return {"train": weights, "score": self.loss}.get(stage) or self.translations(stage)
+        return {"train": weights, "tune": self.trials, "score": self.loss}.get(stage) or self.translations(stage)
 
     def translations(self, stage: Stage = "translate") -> Path:
         """A stage's translations, one per line; complete only if the stage has its record."""
@@ -72,6 +74,11 @@ class Run:
         return self.directory / {"translate": "trees.txt", "dev": "dev.trees.txt"}[stage]
 
     @property
+    def trials(self) -> Path:
+        """What was tried on dev to choose how to search, as JSON."""
+        return self.directory / "trials.json"
+
+    @property
     def loss(self) -> Path:
         """How much of the loss on dev is tree and how much is words, as JSON."""
         return self.directory / "loss.json"
@@ -79,7 +86,7 @@ class Run:
     def depends_on(self, stage: Stage) -> dict[str, Any]:
         """The settings, besides the data, on which the result of a stage depends."""
         if stage == "train":
-            return {"training": self.training.model_dump(mode="json", exclude={"output", "folder"})}
+            return {"training": self.training.model_dump(mode="json", exclude={"output", "folder", "search"})}
         return {} if stage == "score" else {"decoding": self.decoding.model_dump(mode="json")}
 
 
@@ -113,12 +120,12 @@ class Plan:
     def text(self, stage: Stage) -> tuple[Path, Path]:
         """The source that a stage translates, and the reference it is scored against."""
         dev = self.runs[0].training.data.dev
-        text = dev if stage == "dev" else self.experiment.test or dev
+        text = dev if stage in ("tune", "dev") else self.experiment.test or dev
         return self.folder / text.source, self.folder / text.target
 
     def source_parses(self, run: Run, stage: Stage) -> Path | None:
         """The parses of the source that a stage translates, if the run's system reads such."""
-        test = None if stage == "dev" else self.experiment.test
+        test = None if stage in ("tune", "dev") else self.experiment.test
         return _source_parses(run.training, test or run.training.located_data.dev)
 
     @property
@@ -175,6 +182,8 @@ def _run(experiment: ExperimentConfiguration, row: RowConfiguration, seed: int, 
     dev = training.located_data.dev
     run = Run(row.name, seed, directory, training, experiment.decoding, {})
     commands: dict[Stage, tuple[str, ...]] = {"train": _command("train", experiment.recipe, *overrides)}
+    if run.decoding.is_tuned:
+        commands["tune"] = _tuning(run, dev)
     if experiment.test is not None:
         commands["dev"] = _translating(run, "dev", dev.source, _source_parses(training, dev))
     parses = [getattr(dev, kind) for kind in dict.fromkeys(training.system.trees) if kind in ANNOTATIONS]
@@ -215,13 +224,28 @@ def _source_trees(path: Path | None) -> dict[str, Path]:
     return {} if path is None else {"source_trees": path}
 
 
+def _tuning(run: Run, dev: CorpusConfiguration) -> tuple[str, ...]:
+    return _command(
+        "tune",
+        run.directory / "model",
+        source=dev.source,
+        target=dev.target,
+        beam_size=run.decoding.beam_size,
+        length_power=run.decoding.length_power,
+        json=True,
+        output=run.trials,
+        **_source_trees(_source_parses(run.training, dev)),
+        allow=run.training.system.foreign_code,
+    )
+
+
 def _translating(run: Run, stage: Stage, source: Path, parses: Path | None) -> tuple[str, ...]:
+    chosen = {} if run.decoding.is_tuned else run.decoding.model_dump()  # a tuned model has its own values
     return _command(
         "translate",
         run.directory / "model",
         input=source,
-        beam_size=run.decoding.beam_size,
-        length_power=run.decoding.length_power,
+        **chosen,
         output=run.translations(stage),
         trees=run.trees(stage),
         **_source_trees(parses),
@@ -301,7 +325,7 @@ def _translating_seconds(plan: Plan, run: Run, model: Path, actions: int) -> flo
     """
     source, _ = plan.text("translate")
     parses, kind = plan.source_parses(run, "translate"), run.training.system.source_trees
-    limits = {"max_ratio": 0, "max_extra": actions, "beam_size": run.decoding.beam_size}
+    limits = {"max_ratio": 0, "max_extra": actions, "beam_size": max(run.decoding.beam_size)}
 
     def seconds(sentences: int) -> float:
         part, trees = model.with_name(f"first-{sentences}"), model.with_name(f"trees-{sentences}")

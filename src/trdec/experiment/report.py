@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from trdec.configuration.values import write_yaml
 from trdec.evaluation.comparison import Comparison
 from trdec.evaluation.figures import FIGURES
 from trdec.evaluation.report import Content, Section, contents, escaped, page, table_markdown, table_section
@@ -97,6 +98,8 @@ def report_sections(results: Results, failures: Mapping[str, str], command: str)
     if failures:
         yield ReportSection("Runs that failed", tuple(f"{name}: {reason}" for name, reason in failures.items()))
     analyses = ("ter", "gain", "lengths", "length-agreement", "words")
+    if any(result.tuning for result in results.results):
+        yield _searches(results)
     yield from (_compared(compared[anchor], results.comparison) for anchor in analyses if anchor in compared)
     yield ReportSection(
         "Training",
@@ -132,12 +135,29 @@ def _scores(results: Results, table: Table) -> ReportSection:
         note = "Published scores are the paper's, on its test set and at its size: only their order is comparable."
         table = replace(table, header=(*table.header, "published"), rows=rows, notes=(*table.notes, note))
     systems, seeds = len(results.systems()), len(experiment.seeds)
+    decoding = experiment.decoding
+    search = "beam and length power as chosen on dev" if decoding.is_tuned else f"beam {decoding.beam_size[0]}"
     text = (
         f"{systems} {'system' if systems == 1 else 'systems'}, {seeds} {'seed' if seeds == 1 else 'seeds'}; scored on "
-        f"{target.name}, {comparison.sentences:,} sentences, beam {experiment.decoding.beam_size}.",
+        f"{target.name}, {comparison.sentences:,} sentences, {search}.",
     )
     quoted = tuple(f"{name}: {signature}" for name, signature in signatures(comparison))
     return ReportSection("Scores", text, tables=(table,), code=quoted)
+
+
+def _searches(results: Results) -> ReportSection:
+    rows = []
+    for result in results.results:
+        if result.tuning is not None:
+            chosen = result.tuning["chosen"]
+            figures = (f"{chosen['bleu']['score']:.2f}", f"{chosen['length_ratio']:.3f}", f"{chosen['seconds']:.0f}")
+            search = (str(chosen["beam_size"]), f"{chosen['length_power']:g}")
+            rows.append((result.run.system, str(result.run.seed), *search, *figures))
+    header = ("system", "seed", "beam", "length power", "dev BLEU", "length ratio", "seconds for dev")
+    text = "The beam and the length power that were best on dev, of those that the experiment names."
+    if results.stage == "dev" or results.plan.experiment.test is None:
+        text += " The scores above are on the same text, which flatters them a little."
+    return ReportSection("How each run searches", (text,), tables=(Table(header, tuple(rows)),))
 
 
 def _perplexities(results: Results) -> Table:
@@ -194,10 +214,13 @@ def _budget(results: Results) -> ReportSection:
         rows.append((system, *figures, f"{examples / results.pairs:.2f}", f"{actions / updates:,.0f}"))
     run = results.plan.runs[0]
     batches = run.training.batches
+    changed = {row.name: row.changes for row in results.plan.experiment.systems if row.changes}
+    whose = "All systems that are not named below" if changed else "All systems"
     text = [
-        f"All systems were given the same training: {run.training.training.max_updates:,} updates with batches of "
+        f"{whose} were given the same training: {run.training.training.max_updates:,} updates with batches of "
         f"{batches.batch_size:,} {batches.batch_type}, the same network size, learning rate, schedule and subwords; "
         f"none was tuned separately. The training text has {results.pairs:,} sentence pairs.",
+        *(f"{name} has changes of its own: {_said(changes)}." for name, changes in changed.items()),
         "A system with two tree versions (trdec-binary) has each pair twice among its examples, once with each tree. "
         "The budget is in updates, so it does not see more pairs than the others: it sees each tree half as often.",
     ]
@@ -207,6 +230,10 @@ def _budget(results: Results) -> ReportSection:
     if batches.batch_type == "actions":
         text.append("Batches are counted in actions: systems with longer derivations see fewer pairs per update.")
     return ReportSection("What each system was given", tuple(text), tables=(Table(header, tuple(rows)),))
+
+
+def _said(changes: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {write_yaml(value)}" for key, value in changes.items())
 
 
 def _speed(results: Results) -> Table:

@@ -42,6 +42,8 @@ class Result:
     """The loss on dev by kind of action, if it was measured."""
     dev_bleu: float | None
     """BLEU on dev, where another text is scored."""
+    tuning: dict[str, Any] | None
+    """What was tried on dev to choose how to search, if anything was."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ def collect(plan: Plan) -> Results:
             _output(run, stage, references, str(target)),
             records.finished(run, "score"),
             _dev_bleu(plan, run) if stage == "translate" and records.finished(run, "dev") else None,
+            records.finished(run, "tune"),
         )
         for row in plan.experiment.systems
         for run in plan.runs

@@ -86,8 +86,8 @@ def execute(plan: Plan, jobs: int, observer: ExperimentObserver, machines: Machi
 
 def _passes(plan: Plan) -> list[tuple[Stage, ...]]:
     if plan.experiment.test is None:
-        return [("train", "translate", "score")]
-    return [("train", "dev", "score"), ("translate",)]
+        return [("train", "tune", "translate", "score")]
+    return [("train", "tune", "dev", "score"), ("translate",)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def progress(run: Run, stage: Stage, lines: int) -> ExperimentProgress:
     if stage == "train":
         row = JsonLines(run.directory / "model" / "log.jsonl").last()
         return ExperimentProgress(row["update"] if row else 0, run.training.training.max_updates)
-    if stage == "score":  # a few seconds, and a summary at the end
+    if stage in ("tune", "score"):  # a summary at the end
         return ExperimentProgress(0, 1)
     path = run.translations(stage)
     return ExperimentProgress(path.read_bytes().count(b"\n") if path.exists() else 0, lines)
@@ -141,6 +141,8 @@ class Records:
             os.path.relpath(path, self._plan.folder): self._checksum(path) for path in self._plan.files(run, stage)
         }
         before = {} if stage == "train" else {"model": self._checksum(run.result("train"))}
+        if stage in ("dev", "translate") and "tune" in run.commands:
+            before["trials"] = checksum(run.trials) if run.trials.exists() else "missing"
         return {**run.depends_on(stage), "files": files, **before}
 
     def _checksum(self, path: Path) -> str:
@@ -189,12 +191,14 @@ def translation_record(run: Run, stage: Stage, seconds: float) -> dict[str, Any]
 def _record(run: Run, stage: Stage, seconds: float) -> dict[str, Any]:
     if stage == "train":
         return training_record(run)
-    return loss_record(run) if stage == "score" else translation_record(run, stage, seconds)
+    if stage in ("tune", "score"):
+        return json_record(run.result(stage))
+    return translation_record(run, stage, seconds)
 
 
-def loss_record(run: Run) -> dict[str, Any]:
-    """How much of the loss on dev is of which kind of action."""
-    record: dict[str, Any] = json.loads(run.loss.read_text(encoding="utf-8"))
+def json_record(result: Path) -> dict[str, Any]:
+    """What a stage wrote: how much of the loss on dev is of which kind of action, or what was tried on dev."""
+    record: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
     return record
 
 

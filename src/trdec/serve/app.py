@@ -177,7 +177,7 @@ def _model_json(service: TranslationService, name: str) -> dict[str, Any]:
         "target": _language_json(service, model.languages.target),
         "system": model.description.system,
         "trees": model.description.trees,
-        "beam_size": service.settings.beam_size,
+        "beam_size": service.beam_size(model),
     }
 
 

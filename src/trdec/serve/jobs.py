@@ -16,7 +16,8 @@ class LineSettings:
 
     beam_size: int = 5
     n_best: int = 1
-    length_power: float = 1.0
+    length_power: float | None = None
+    """None: the model's own."""
     length_unit: Literal["actions", "words"] = "actions"
     min_ratio: float = 0.0
     max_ratio: float = 6.0
@@ -69,6 +70,8 @@ class ModelDescription:
     system: str
     trees: bool
     """Whether it writes trees, not only sequences."""
+    beam_size: int = 5
+    """The beam that it translates with unless told otherwise."""
 
 
 ROWS_AT_ONCE = 512

@@ -72,6 +72,7 @@ def _description(translator: Translator) -> ModelDescription:
         codec.target_side.tokeniser.language,
         system_name(codec.system),
         codec.system.target not in _WITHOUT_TREES,
+        translator.own.beam_size,
     )
 
 
@@ -99,10 +100,11 @@ def _translate(translator: Translator, settings: LineSettings, lines: Sequence[W
     from trdec.search.limits import LengthLimits, Normalisation
     from trdec.translation.demands import Demands
 
+    power = translator.own.length_power if settings.length_power is None else settings.length_power
     beam = BeamSettings(
         settings.beam_size,
         settings.n_best,
-        Normalisation(settings.length_power, settings.length_unit),
+        Normalisation(power, settings.length_unit),
         LengthLimits(settings.min_ratio, settings.max_ratio, settings.max_extra),
     )
     demands = Demands(

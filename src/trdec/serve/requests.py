@@ -62,7 +62,12 @@ class LengthRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    power: float = Field(default=1.0, ge=0, le=10, description="Log-probabilities are divided by length to this power.")
+    power: float | None = Field(
+        default=None,
+        ge=0,
+        le=10,
+        description="Log-probabilities are divided by length to this power; the model's own by default.",
+    )
     unit: Literal["actions", "words"] = Field(default="actions", description="What that length counts.")
     min_ratio: float = Field(default=0.0, ge=0, description="At least this many actions per source subword.")
     max_ratio: float = Field(default=6.0, ge=0, description="At most this many actions per source subword ...")
@@ -77,7 +82,7 @@ class TreeRequest(_Body):
     model: str | None = Field(None, description="The name of the model; not needed if there is only one.")
     text: Texts
     split: bool = Field(True, description="Whether texts are split into sentences; otherwise each is one sentence.")
-    beam_size: int | None = Field(None, ge=1, description="Hypotheses pursued at once; 1 is greedy.")
+    beam_size: int | None = Field(None, ge=1, description="Hypotheses pursued at once; the model's own by default.")
     n_best: int = Field(1, ge=1, description="Translations of each sentence, with different trees.")
     attention: bool = Field(True, description="Whether to give the attention of each action.")
     words: int | None = Field(None, ge=1, description="The number of words of each sentence.")

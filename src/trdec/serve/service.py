@@ -109,6 +109,10 @@ class TranslationService:
         down = [model.name for model in self.models.values() if not model.runner.ready]
         return f"{', '.join(down)}: the model is being loaded again." if down else None
 
+    def beam_size(self, model: LoadedModel) -> int:
+        """The beam of requests that do not choose one: the server's if it has one, or the model's own, if allowed."""
+        return self.settings.beam_size or min(model.description.beam_size, self.settings.limits.beam_size)
+
     def check_loaded(self) -> None:
         """Refuse requests that come before the models are loaded."""
         if not self.models:

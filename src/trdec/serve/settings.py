@@ -105,13 +105,14 @@ class ServerSettings:
     """The keys that requests must have one of; None: none is needed."""
     origins: tuple[str, ...] = ()
     """Other sites whose pages may call the server; `*` for all."""
-    beam_size: int = 5
+    beam_size: int | None = None
+    """Of requests that do not choose one; None: each model's own."""
     threads: int = 1
     precision: Literal["float32", "int8"] = "float32"
     allow: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not 1 <= self.beam_size <= self.limits.beam_size:
+        if self.beam_size is not None and not 1 <= self.beam_size <= self.limits.beam_size:
             raise UsageError(f"expected a `beam_size` from 1 to {self.limits.beam_size}, found {self.beam_size}.")
         names = [model.name for model in self.models if model.name]
         if len(names) != len(set(names)):

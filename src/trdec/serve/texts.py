@@ -53,9 +53,7 @@ async def translate_plainly(service: TranslationService, request: LibreRequest) 
 
     # Odd markup takes up to a second, in which others should be answered.
     split = await asyncio.to_thread(split_all) if request.format == "html" else split_all()
-    width = max(service.settings.beam_size, request.alternatives + 1)
-    settings = LineSettings(width, width if request.alternatives else 1)
-    answers = await _ask(service, settings, models, split)
+    answers = await _ask(service, request.alternatives, models, split)
     return [
         Translated(*_joined(each, its, request), found)
         for each, its, found in zip(split, answers, detected, strict=True)
@@ -72,14 +70,21 @@ def _split(text: str, model: LoadedModel, form: str, limits: ServerLimits) -> Sp
 
 
 async def _ask(
-    service: TranslationService, settings: LineSettings, models: Sequence[LoadedModel], texts: Sequence[SplitText]
+    service: TranslationService, alternatives: int, models: Sequence[LoadedModel], texts: Sequence[SplitText]
 ) -> list[list[Answer]]:
     """The answers to the sentences of each text, from its model; each model has one job."""
+
+    def settings(model: LoadedModel) -> LineSettings:
+        width = max(service.beam_size(model), alternatives + 1)
+        return LineSettings(width, width if alternatives else 1)
+
     chosen = {model.name: model for model in models}
     lines: dict[str, list[WaitingLine]] = {name: [] for name in chosen}
     for model, text in zip(models, texts, strict=True):
         lines[model.name] += map(WaitingLine, text.sentences)
-    found = await asyncio.gather(*(service.answers(chosen[name], settings, lines[name]) for name in chosen))
+    found = await asyncio.gather(
+        *(service.answers(model, settings(model), lines[name]) for name, model in chosen.items())
+    )
     by_model = {name: iter(answers) for name, answers in zip(chosen, found, strict=True)}
     return [[next(by_model[model.name]) for _ in text.sentences] for model, text in zip(models, texts, strict=True)]
 
@@ -101,7 +106,7 @@ async def translate_with_trees(service: TranslationService, request: TreeRequest
     model = service.named(request.model)
     texts = texts_of(request.text, "text")
     check_size(texts, limits, "text")
-    settings = tree_settings(request, service.settings.beam_size, limits)
+    settings = tree_settings(request, service.beam_size(model), limits)
     skeleton = _skeleton(request)
     if request.split:
         split = [_split(text, model, "text", limits) for text in texts]

@@ -127,8 +127,15 @@ def _begin(configuration: Configuration, observer: Observer, workers: int) -> Pr
     for line in preparation.report.lines():
         observer.note(line)
     with write_errors(directory), replacing_model_file(directory, CONFIGURATION_FILE) as temporary:
-        configuration.save(temporary)
+        _with_tuned_search(configuration, directory).save(temporary)
     return preparation
+
+
+def _with_tuned_search(configuration: Configuration, directory: Path) -> Configuration:
+    """The configuration, with what `trdec tune` found for the model in the directory unless it says how to search."""
+    if "search" in configuration.model_fields_set or not Checkpoints(directory / "checkpoints").paths():
+        return configuration
+    return configuration.model_copy(update={"search": load_saved_configuration(directory).search})
 
 
 def _change(codec: Codec, configuration: Configuration) -> Change | None:

@@ -48,8 +48,8 @@ class Parent:
     @classmethod
     def load(cls, path: Path, allow: Sequence[str]) -> Parent:
         """The model in a directory or an archive."""
-        codec, model, _ = load_model(path, allow=allow)
-        return cls(path, codec, model)
+        found = load_model(path, allow=allow)
+        return cls(path, found.codec, found.network)
 
 
 def start_from(parent: Parent, model: TranslationModel, codec: Codec) -> Transfer:

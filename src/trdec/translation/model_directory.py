@@ -10,6 +10,7 @@ import contextlib
 import tempfile
 from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
@@ -33,10 +34,21 @@ from trdec.model.translation_model import DECODERS, ENCODERS, TranslationModel, 
 from trdec.model.weights import check_shapes, read_shapes, read_tensors, set_weights
 
 
-def load_model(
-    path: Path, device: str = "cpu", allow: Collection[str] = ()
-) -> tuple[Codec, TranslationModel, int | None]:
-    """The codec and the network of a model directory, and the longest source, in pieces, that training allowed.
+class TrainedModel(NamedTuple):
+    """What a model directory holds, checked."""
+
+    codec: Codec
+    network: TranslationModel
+    configuration: Configuration
+
+    @property
+    def longest(self) -> int | None:
+        """The longest source, in pieces, that training allowed."""
+        return self.configuration.data.filters.max_source_length
+
+
+def load_model(path: Path, device: str = "cpu", allow: Collection[str] = ()) -> TrainedModel:
+    """The codec, the network and the configuration of a model directory.
 
     The directory may be in an archive, as `trdec export` writes it. A model that names code from outside trdec is
     refused unless `allow` has the same `module:attribute`.
@@ -71,7 +83,7 @@ def load_model(
         ) from error
     if not all(bool(weight.isfinite().all()) for weight in model.parameters()):
         raise ModelError(f"{weights}: some weights are not finite numbers: training failed. Train again.")
-    return codec, model.to(device).eval(), configuration.data.filters.max_source_length
+    return TrainedModel(codec, model.to(device).eval(), configuration)
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from typing import Literal
 
 import torch
 
+from trdec.configuration.sections import SearchConfiguration
 from trdec.data.batch import SourceBatch
 from trdec.data.codec import Codec
 from trdec.errors import UsageError, memory_errors
@@ -84,12 +85,14 @@ class Translator:
         longest: int | None = None,
         device: str = "cpu",
         precision: SearchPrecision = "float32",
+        own: SearchConfiguration | None = None,
     ) -> None:
         """A translator that uses one model in evaluation mode, with its present weights, or several models together.
 
-        `longest` is the most source pieces that training allowed.
+        `longest` is the most source pieces that training allowed; `own` is how it searches unless told otherwise.
         """
         self.codec = codec
+        self.own = own or SearchConfiguration()
         self._models = tuple(models)
         searching = [model.for_search(precision) for model in models]
         self._model = searching[0] if len(searching) == 1 else Ensemble(searching)
@@ -112,25 +115,25 @@ class Translator:
         outside trdec is refused unless `allow` has the same `module:attribute`.
         """
         _check_device(device, precision)
-        codec, model, longest = load_model(Path(path), device, allow)
-        models = [model]
+        first = load_model(Path(path), device, allow)
+        models = [first.network]
         for other in others:
-            its_codec, its_model, _ = load_model(Path(other), device, allow)
-            if not _same(codec, its_codec):
+            another = load_model(Path(other), device, allow)
+            if not _same(first.codec, another.codec):
                 raise UsageError(
                     f"{other}: its subwords or its grammar differ from those of {path}, so the two cannot be "
                     "combined. Train both on the same prepared data."
                 )
-            models.append(its_model)
-        return cls(models, codec, longest, device, precision)
+            models.append(another.network)
+        return cls(models, first.codec, first.longest, device, precision, first.configuration.search)
 
     def translate(
         self,
         texts: Iterable[str | ParsedLine],
-        beam_size: int = 5,
+        beam_size: int | None = None,
         n_best: int = 1,
         *,
-        length_power: float = 1.0,
+        length_power: float | None = None,
         length_unit: Literal["actions", "words"] = "actions",
         min_ratio: float = 0.0,
         max_ratio: float = 6.0,
@@ -140,12 +143,13 @@ class Translator:
     ) -> list[Translation]:
         """The translation of each line, in order; the next best ones are its `alternatives`.
 
-        A model that reads parses of the source takes lines with their parses (`trdec.translation.source`).
+        The beam and the power of the length are the model's own unless given (`trdec tune` finds them). A model that
+        reads parses of the source takes lines with their parses (`trdec.translation.source`).
         On request each has its `attention`, which takes another pass and changes nothing else.
         """
-        settings = BeamSettings(
-            beam_size, n_best, Normalisation(length_power, length_unit), LengthLimits(min_ratio, max_ratio, max_extra)
-        )
+        normalisation = Normalisation(self.own.length_power if length_power is None else length_power, length_unit)
+        limits = LengthLimits(min_ratio, max_ratio, max_extra)
+        settings = BeamSettings(self.own.beam_size if beam_size is None else beam_size, n_best, normalisation, limits)
         return list(self.stream(texts, settings, batch_size, attention=attention))
 
     def stream(
@@ -165,7 +169,7 @@ class Translator:
         If there are `workers`, their processes translate; the translations are the same.
         If reading the lines raises an error, the lines before it are translated first, then it is raised.
         """
-        chosen = settings or BeamSettings()
+        chosen = settings or BeamSettings(self.own.beam_size, normalisation=Normalisation(self.own.length_power))
         required = demands or Demands()
         size, places = _most_in_batch(chosen, batch_size)
 

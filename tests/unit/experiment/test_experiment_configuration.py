@@ -188,7 +188,7 @@ def test_a_scale_changes_what_it_names_and_has_a_directory_of_its_own(file: Path
     run, *_ = make_plan(scaled).runs
     assert scaled.output == Path("experiments/two-tiny")
     assert scaled.seeds == (9,)
-    assert scaled.decoding.beam_size == 2
+    assert scaled.decoding.beam_size == (2,)
     assert run.training.model.hidden_size == 4
     assert run.training.training.max_updates == 7  # as the experiment says
 
@@ -205,7 +205,7 @@ def test_an_unknown_scale_is_named_with_those_there_are(file: Path) -> None:
         ("systems=[trdec-dip]", r"expected a system, one of seq2seq.*'trdec-dip'\. Did you mean 'trdec-dep'\?"),
         ("systems=[lin, lin]", r"systems: the system lin is given twice\."),
         ("scales={a/b: {seeds: [1]}}", r"scales: .*expected letters, digits.*found 'a/b'\."),
-        ("decoding.length_power=.inf", r"decoding\.length_power: expected a finite number"),
+        ("decoding.length_power=.inf", r"decoding\.length_power\.0: expected a finite number"),
         ("seeds=[1, 2, 1]", r"seeds: the seed 1 is given twice\."),
         ("systems=[{name: lin, like: seq2seq}]", r"expected a new name, found 'lin'"),
         ("systems=[{name: a/b, like: lin}]", r"expected letters, digits.*found 'a/b'\."),
@@ -215,7 +215,8 @@ def test_an_unknown_scale_is_named_with_those_there_are(file: Path) -> None:
         ("systems=[{name: mine, tree: flat}]", r"has no key 'tree'\. Did you mean 'trees'\?"),
         ("variants={mine: {system: lin}}", r"there is no key 'variants' any more\. List them under systems"),
         ("seeds=[]", r"seeds: .*at least 1 item"),
-        ("decoding.beam_size=0", r"decoding\.beam_size: expected a number greater than or equal to 1, found 0"),
+        ("decoding.beam_size=[]", r"decoding\.beam_size: expected a number, or several.*found none"),
+        ("decoding.beam_size=0", r"decoding\.beam_size\.0: expected a number greater than or equal to 1, found 0"),
     ],
 )
 def test_mistakes_are_explained(file: Path, override: str, message: str) -> None:
