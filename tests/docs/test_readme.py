@@ -44,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_corpus_commands_work_one_after_another(folder: Path) -> None:
     mine = [command for command in COMMANDS if "mine" in command or "test.out" in command]
-    assert [command.split()[1] for command in mine] == ["train", "translate", "evaluate", "export"]
+    assert [command.split()[1] for command in mine] == ["train", "tune", "translate", "evaluate", "export"]
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     for command in mine:
         result = subprocess.run(
@@ -74,7 +74,7 @@ def test_every_target_of_make_is_there() -> None:
 def test_no_command_is_left_out() -> None:
     for command in COMMANDS:
         is_checked = re.match(
-            r"make \w+|trdec experiment|trdec (train mine|translate models/mine|evaluate test|export models/mine)",
+            r"make \w+|trdec experiment|trdec (train mine|(tune|translate|export) models/mine|evaluate test)",
             command,
         )
         assert is_checked, command
