@@ -140,6 +140,8 @@ class Loop(Generic[AnyBatch]):
             with contextlib.suppress(FileError):  # the first error is the one to report
                 self.observer.end()
             raise
+        finally:
+            self.stream.close()
         self.observer.end()
         best_update, best_score = (self.best.kept[0].update, self.best.kept[0].score) if self.ranks.is_first else (0, 0)
         stopped = self.stopping.exhausted and self.update < self.configuration.max_updates
@@ -227,7 +229,7 @@ class Loop(Generic[AnyBatch]):
             place = (self.stream.epoch, self.stream.position)
             if count >= self.ranks.count and self.interrupt.signal is not None:
                 return Share(True, 0, *place, total, sums), unit, sentences
-            batch = self.stream.batch(numbers).to(self.device)
+            batch = self.stream.batch(numbers, self._stride(count)).to(self.device)
             # The same random numbers on whatever rank, and after whatever was computed before.
             torch.manual_seed(seed_of_batch(self.seed, self.update, count))
             with autocast(self.device, self.configuration):
@@ -238,6 +240,11 @@ class Loop(Generic[AnyBatch]):
             (loss.total / unit).backward()  # type: ignore[no-untyped-call]
             sums.add(self.corpus.kinds, batch.actions, batch.padding, loss.negative_log_probs)
         return Share(False, 0, self.stream.epoch, self.stream.position, total, sums), unit, sentences
+
+    def _stride(self, count: int) -> int:
+        """How many batches after the one of this number in an update this rank has its next."""
+        ranks, batches = self.ranks, self.configuration.accumulate
+        return ranks.count if count + ranks.count < batches else batches + ranks.number - count
 
     def _clock(self, began: float) -> None:
         seconds = time.perf_counter() - began

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Generic
+from threading import Lock
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +15,27 @@ from trdec.errors import TrainingError
 from trdec.training.interfaces import AnyBatch, Batches
 from trdec.training.metrics import Kinds, KindSums
 
+EpochPlan = Sequence[NDArray[Any]]
+"""The example numbers of every batch of an epoch."""
+
+Made = TypeVar("Made")
+
 
 class Stream(Generic[AnyBatch]):
-    """An endless sequence of batches, as example numbers; `epoch` and `position` say which is next."""
+    """An endless sequence of batches; `epoch` and `position` say which is next.
+
+    While one batch is trained on, the next is made in the background, and in the second half of an epoch the next
+    epoch is planned. Batches depend on their numbers and their epoch alone, so this changes nothing but the time. What
+    was made for another place than the one that is asked for, because the stream was put back, is thrown away.
+    """
 
     def __init__(self, batches: Batches[AnyBatch]) -> None:
         self._batches = batches
-        self._planned: tuple[int, Sequence[NDArray[Any]]] | None = None
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="batches")
+        self._one_at_a_time = Lock()  # what splits words into pieces may keep a state of its own
+        self._planned: tuple[int, EpochPlan] | None = None
+        self._next_plan: tuple[int, Future[EpochPlan]] | None = None
+        self._next_batch: tuple[tuple[int, int], Future[AnyBatch]] | None = None
         self.epoch = 0
         self.position = 0
 
@@ -31,13 +47,36 @@ class Stream(Generic[AnyBatch]):
         self.position += 1
         return numbers
 
-    def batch(self, numbers: NDArray[Any]) -> AnyBatch:
-        """The batch of the numbers that `next` gave last."""
-        return self._batches.batch(numbers, self.epoch)
+    def batch(self, numbers: NDArray[Any], stride: int = 1) -> AnyBatch:
+        """The batch of the numbers that `next` gave last; the one that comes `stride` batches later is begun."""
+        place, begun, self._next_batch = (self.epoch, self.position), self._next_batch, None
+        waiting = begun[1] if begun and begun[0] == place else None
+        found = _result(waiting, lambda: self._make(numbers, self.epoch))
+        self._begin(stride)
+        return found
 
-    def _plan(self, epoch: int) -> Sequence[NDArray[Any]]:
+    def close(self) -> None:
+        """Make nothing more."""
+        self._worker.shutdown(cancel_futures=True)
+
+    def _make(self, numbers: NDArray[Any], epoch: int) -> AnyBatch:
+        with self._one_at_a_time:
+            return self._batches.batch(numbers, epoch)
+
+    def _begin(self, stride: int) -> None:
+        plan, later = self._plan(self.epoch), self.position + stride
+        if later <= len(plan):
+            making = self._worker.submit(self._make, plan[later - 1], self.epoch)
+            self._next_batch = ((self.epoch, later), making)
+        following = self.epoch + 1
+        if 2 * later > len(plan) and (self._next_plan is None or self._next_plan[0] != following):
+            self._next_plan = (following, self._worker.submit(self._batches.plan, following))
+
+    def _plan(self, epoch: int) -> EpochPlan:
         if self._planned is None or self._planned[0] != epoch:
-            plan = self._batches.plan(epoch)
+            begun, self._next_plan = self._next_plan, None
+            waiting = begun[1] if begun and begun[0] == epoch else None
+            plan = _result(waiting, lambda: self._batches.plan(epoch))
             if not len(plan):
                 raise TrainingError(
                     f"expected training examples, found none in epoch {epoch}. See the data report: perhaps the "
@@ -45,6 +84,11 @@ class Stream(Generic[AnyBatch]):
                 )
             self._planned = (epoch, plan)
         return self._planned[1]
+
+
+def _result(begun: Future[Made] | None, make: Callable[[], Made]) -> Made:
+    """What was begun; if nothing was, or it has not started, it is made here rather than waited for."""
+    return make() if begun is None or begun.cancel() else begun.result()
 
 
 def seed_of_batch(seed: int, update: int, batch: int) -> int:

@@ -7,6 +7,7 @@ import math
 import os
 import signal
 import weakref
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -240,24 +241,35 @@ def test_a_signal_writes_a_checkpoint_and_says_how_to_go_on(
 
 
 class Signalling(TinyBatches):
-    """Sends a signal when it is asked for its `moment`th batch, and counts the batches that are still in use."""
+    """Sends a signal when its `moment`th batch is about to be trained on, and counts the batches that are in use."""
 
     def __init__(self, moment: int, number: signal.Signals = signal.SIGTERM) -> None:
         super().__init__()
         self.moment = moment
         self.number = number
-        self.asked = 0
+        self.used = 0
         self.most_alive = 0
         self._made: list[weakref.ref[TinyBatch]] = []
 
     def batch(self, numbers: Any, epoch: int = 0) -> TinyBatch:
-        self.asked += 1
-        if self.asked == self.moment:
+        made = super().batch(numbers, epoch)
+        return _Noted(made.actions, made.padding, self)
+
+    def use(self, batch: TinyBatch) -> TinyBatch:
+        self.used += 1
+        if self.used == self.moment:
             os.kill(os.getpid(), self.number)
-        batch = super().batch(numbers, epoch)
         self._made.append(weakref.ref(batch))
         self.most_alive = max(self.most_alive, sum(made() is not None for made in self._made))
         return batch
+
+
+@dataclass(frozen=True)
+class _Noted(TinyBatch):
+    batches: Signalling
+
+    def to(self, device: torch.device | str) -> TinyBatch:  # noqa: ARG002
+        return self.batches.use(self)
 
 
 @pytest.mark.parametrize("moment", [1, 2, 3, 19, 20, 21])
@@ -268,7 +280,7 @@ def test_a_signal_between_the_batches_of_an_update_puts_them_back(tmp_path: Path
     finished = (moment - 1) // 3 + (moment % 3 == 0)
     with pytest.raises(TrainingInterrupted, match=f"interrupted after update {finished} of 20"):
         make_loop(tmp_path / "cut", train=batches, **keys).run()
-    assert batches.asked == moment
+    assert batches.used == moment
     make_loop(tmp_path / "cut", **keys).run()
     assert remains(tmp_path / "cut") == remains(tmp_path / "whole")
     assert rows_without_time(tmp_path / "cut") == rows_without_time(tmp_path / "whole")
@@ -278,8 +290,8 @@ def test_an_update_of_countless_batches_holds_one_at_a_time_and_ends_at_a_signal
     batches = Signalling(50)
     with pytest.raises(TrainingInterrupted, match="interrupted after update 0"):
         make_loop(tmp_path, train=batches, accumulate=10**8).run()
-    assert batches.asked == 50
-    assert batches.most_alive <= 2  # the one before is let go when the next has been made
+    assert batches.used == 50
+    assert batches.most_alive <= 2  # the one before is let go when the next is used
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+import random
+import threading
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
-from support.tiny_training import KINDS, TinyBatches, TinyModel
+from support.tiny_training import KINDS, TinyBatch, TinyBatches, TinyModel
 from trdec.configuration.sections import OptimiserConfiguration, ScheduleConfiguration, TrainingConfiguration
 from trdec.errors import CheckpointError, TrainingError
 from trdec.model.weights import average, read_tensors, set_weights, weights_of, write_tensors
@@ -167,6 +171,81 @@ def test_a_stream_goes_through_the_plans_of_all_epochs() -> None:
     expected = [corpus.batch(numbers, epoch).actions.tolist() for epoch, numbers in epochs][:8]
     assert found == expected
     assert (stream.epoch, stream.position) == (2, 2)
+
+
+class _Watched(TinyBatches):
+    """Notes which thread made what; making waits while `hold` is locked, which says what it waits for."""
+
+    def __init__(self, count: int, size: int) -> None:
+        super().__init__(count, size)
+        self.made: list[tuple[int, tuple[int, ...], bool]] = []
+        self.planned: list[tuple[int, bool]] = []
+        self.hold = threading.Lock()
+
+    def plan(self, epoch: int) -> list[NDArray[Any]]:
+        with self.hold:
+            self.planned.append((epoch, threading.current_thread() is threading.main_thread()))
+            return super().plan(epoch)
+
+    def batch(self, numbers: NDArray[Any], epoch: int) -> TinyBatch:
+        self.made.append((epoch, tuple(numbers.tolist()), threading.current_thread() is threading.main_thread()))
+        if 7 in numbers and epoch == 1:
+            raise OSError("the disk is gone")
+        return super().batch(numbers, epoch)
+
+
+def _settled(stream: Stream[Any]) -> None:
+    """Wait until the background has nothing left to do."""
+    stream._worker.submit(int).result()
+
+
+def test_batches_and_plans_are_made_while_others_are_trained_on() -> None:
+    corpus = _Watched(6, size=2)
+    stream = Stream(corpus)
+    for _ in range(7):
+        stream.batch(stream.next())
+        _settled(stream)
+    in_front = [(epoch, numbers) for epoch, numbers, main in corpus.made if main]
+    first_of_epochs = [(epoch, tuple(corpus.plan(epoch)[0].tolist())) for epoch in range(3)]
+    assert in_front == first_of_epochs  # a batch is not begun before its epoch
+    assert [epoch for epoch, main in corpus.planned[:3] if not main] == [1, 2]
+
+
+def test_what_was_begun_for_another_place_is_not_given() -> None:
+    """A rank takes every other batch; an update is put back; a signal comes."""
+    corpus = TinyBatches(20, size=2)
+    stream = Stream(corpus)
+    draw = random.Random(1)
+    for _ in range(200):
+        numbers = stream.next()
+        if draw.random() < 0.3:
+            continue
+        expected = corpus.batch(corpus.plan(stream.epoch)[stream.position - 1], stream.epoch)
+        assert torch.equal(stream.batch(numbers, draw.randint(1, 3)).actions, expected.actions)
+        if draw.random() < 0.2:
+            stream.epoch, stream.position = draw.randint(0, 3), draw.randint(0, 10)
+    stream.close()
+
+
+def test_a_batch_does_not_wait_for_the_plan_of_the_next_epoch() -> None:
+    corpus = _Watched(8, size=2)
+    stream = Stream(corpus)
+    stream.next()
+    with corpus.hold:  # planning the next epoch would take for ever
+        found = [stream.batch(stream.next()).actions.shape[0] for _ in range(3)]
+    assert found == [2, 2, 2]
+    stream.close()
+
+
+def test_an_error_in_the_background_is_raised_where_its_batch_is_due() -> None:
+    corpus = _Watched(12, size=3)
+    stream = Stream(corpus)
+    with pytest.raises(OSError, match="disk is gone"):
+        for _ in range(8):
+            stream.batch(stream.next())
+    assert stream.epoch == 1
+    assert 7 in corpus.plan(1)[stream.position - 1]
+    stream.close()
 
 
 def test_an_average_is_the_mean_of_each_number() -> None:
