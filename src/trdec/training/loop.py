@@ -24,7 +24,7 @@ from trdec.training.interrupt import Interrupt
 from trdec.training.metrics import Kinds, KindSums, Window, measure_dev
 from trdec.training.observers import JsonLines
 from trdec.training.optimiser import EarlyStopping, Optimiser, make_schedule
-from trdec.training.stream import Share, Stream, seed_of_batch
+from trdec.training.stream import Share, Stream, seed_of_batch, stride_after
 
 LESS_TO_TRAIN = (
     "Choose smaller batches (batches.batch_size), shorter sentences (data.filters.max_source_length, "
@@ -229,7 +229,8 @@ class Loop(Generic[AnyBatch]):
             place = (self.stream.epoch, self.stream.position)
             if count >= self.ranks.count and self.interrupt.signal is not None:
                 return Share(True, 0, *place, total, sums), unit, sentences
-            batch = self.stream.batch(numbers, self._stride(count)).to(self.device)
+            stride = stride_after(count, self.configuration.accumulate, self.ranks.count, self.ranks.number)
+            batch = self.stream.batch(numbers, stride).to(self.device)
             # The same random numbers on whatever rank, and after whatever was computed before.
             torch.manual_seed(seed_of_batch(self.seed, self.update, count))
             with autocast(self.device, self.configuration):
@@ -240,11 +241,6 @@ class Loop(Generic[AnyBatch]):
             (loss.total / unit).backward()  # type: ignore[no-untyped-call]
             sums.add(self.corpus.kinds, batch.actions, batch.padding, loss.negative_log_probs)
         return Share(False, 0, self.stream.epoch, self.stream.position, total, sums), unit, sentences
-
-    def _stride(self, count: int) -> int:
-        """How many batches after the one of this number in an update this rank has its next."""
-        ranks, batches = self.ranks, self.configuration.accumulate
-        return ranks.count if count + ranks.count < batches else batches + ranks.number - count
 
     def _clock(self, began: float) -> None:
         seconds = time.perf_counter() - began

@@ -91,6 +91,11 @@ def _result(begun: Future[Made] | None, make: Callable[[], Made]) -> Made:
     return make() if begun is None or begun.cancel() else begun.result()
 
 
+def stride_after(count: int, batches: int, ranks: int, rank: int) -> int:
+    """How many batches after batch `count` of an update of so many batches this rank has its next."""
+    return ranks if count + ranks < batches else batches + rank - count
+
+
 def seed_of_batch(seed: int, update: int, batch: int) -> int:
     """The seed of what a network draws for this batch of this update."""
     return int(np.random.SeedSequence((seed, update, batch)).generate_state(1, np.uint64)[0])

@@ -6,6 +6,7 @@ import math
 import random
 import threading
 from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from trdec.model.weights import average, read_tensors, set_weights, weights_of, 
 from trdec.training.checkpoint import BestWeights
 from trdec.training.metrics import Kinds, measure_dev
 from trdec.training.optimiser import EarlyStopping, Optimiser, make_schedule
-from trdec.training.stream import Stream
+from trdec.training.stream import Stream, stride_after
 from trdec.training.trainer import choose_device
 
 
@@ -225,6 +226,15 @@ def test_what_was_begun_for_another_place_is_not_given() -> None:
         if draw.random() < 0.2:
             stream.epoch, stream.position = draw.randint(0, 3), draw.randint(0, 10)
     stream.close()
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize("batches", [3, 4, 5, 6])
+def test_a_rank_looks_ahead_to_its_own_next_batch(batches: int, ranks: int) -> None:
+    for rank in range(ranks):
+        own = [place for place in range(4 * batches) if place % batches % ranks == rank]
+        for place, following in pairwise(own):
+            assert place + stride_after(place % batches, batches, ranks, rank) == following
 
 
 def test_a_batch_does_not_wait_for_the_plan_of_the_next_epoch() -> None:
