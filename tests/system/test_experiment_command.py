@@ -79,10 +79,12 @@ def test_the_report_can_be_written_again_on_what_is_finished(finished: Path, trd
         record.unlink()
     trdec("experiment", finished.parent / "experiment.yaml", "--report")
     assert "scored on dev.en" in (finished / "report.md").read_text()
+    assert "flatters them" in (finished / "report.md").read_text()  # the search was chosen on the same text
     for record, content in zip(records, kept, strict=True):
         record.write_bytes(content)
     trdec("experiment", finished.parent / "experiment.yaml", "--report")
     assert "scored on test.en" in (finished / "report.md").read_text()
+    assert "flatters them" not in (finished / "report.md").read_text()
 
 
 def test_the_report_says_what_each_system_was_given(finished: Path) -> None:

@@ -155,7 +155,7 @@ def _searches(results: Results) -> ReportSection:
             rows.append((result.run.system, str(result.run.seed), *search, *figures))
     header = ("system", "seed", "beam", "length power", "dev BLEU", "length ratio", "seconds for dev")
     text = "The beam and the length power that were best on dev, of those that the experiment names."
-    if results.stage == "dev" or results.plan.experiment.test is None:
+    if results.plan.text("tune") == results.plan.text(results.stage):
         text += " The scores above are on the same text, which flatters them a little."
     return ReportSection("How each run searches", (text,), tables=(Table(header, tuple(rows)),))
 
