@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -61,6 +62,7 @@ def tune_command(
     from trdec.configuration import load_saved_configuration
     from trdec.evaluation.scores import bleu_tokeniser, check_aligned, read_references, read_texts
     from trdec.progress import ProgressDisplay
+    from trdec.search.beam import BeamSettings
     from trdec.search.limits import Normalisation
     from trdec.training.tuning import BEAMS, POWERS, best_trial, set_search, trials
     from trdec.translation.source import ParsedLine, parsed_lines
@@ -74,8 +76,8 @@ def tune_command(
         raise UsageError("a text to tune on needs its source and its references. Give both --source and --target.")
     beams = tuple(dict.fromkeys(beam_sizes or BEAMS))
     powers = tuple(dict.fromkeys(length_powers or POWERS))
-    for power in powers:
-        Normalisation(power)  # refuses what no search takes, before anything is searched
+    for beam, power in product(beams, powers):
+        BeamSettings(beam, normalisation=Normalisation(power))  # refuses what no search takes, before any is begun
     torch.set_num_threads(min(threads, os.cpu_count() or 1))
     load = partial(Translator.load, model, allow=allow or ())
     translator = load()

@@ -98,6 +98,7 @@ def test_what_cannot_be_tuned_is_explained(model: Path, text: tuple[str, ...], t
         ((model, *text[:2]), "Give both --source and --target"),
         ((model, text[0], text[1], "--target", tmp_path / "short"), "found 5 in .* and 1 in"),
         ((model, *text, "--length-power", 11), "expected a --length-power from 0 to 10, found 11"),
+        ((model, *text, "--beam-size", 5, "--beam-size", 10_001), "from 1 to 10,000.*beam_size 10001"),
         ((moved,), r"gone\.vel: the dev text .* --source and --target"),
     ):
         found = run(tune_command, *arguments)
