@@ -154,6 +154,24 @@ def test_a_run_that_fails_does_not_stop_the_others_and_is_listed(finished: Path,
     ]
 
 
+def test_all_seeds_of_a_system_translate_together(tmp_path: Path, trdec: Run) -> None:
+    file = write_experiment(tmp_path, tmp_path / "out")
+    result = trdec("experiment", file, "systems=[seq2seq]", "seeds=[1, 2]", "ensembles=true")
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.count("seq2seq, seeds 1, 2 together: translated 50 lines") == 2  # dev and test
+    models = [tmp_path / "out" / "runs" / f"seq2seq-{seed}" / "model" for seed in (1, 2)]
+    by_hand = tmp_path / "by-hand.txt"
+    test = tmp_path / "out" / "toy" / "test.vel"
+    trdec("translate", models[0], "--with", models[1], "--input", test, "--output", by_hand)
+    written = tmp_path / "out" / "ensembles" / "seq2seq" / "translations.txt"
+    assert written.read_text() == by_hand.read_text()
+    assert written.read_text() != (tmp_path / "out" / "runs" / "seq2seq-1" / "translations.txt").read_text()
+    found = trdec("evaluate", written, "--reference", test.with_suffix(".en"), "--json")
+    (row,) = json.loads((tmp_path / "out" / "report.json").read_text())["ensembles"]["systems"]
+    assert row["bleu"]["mean"] == pytest.approx(json.loads(found.stdout)["bleu"]["score"])
+    assert "## Ensembles" in (tmp_path / "out" / "report.md").read_text()
+
+
 def test_a_dry_run_shows_commands_and_a_time_and_writes_nothing(tmp_path: Path, trdec: Run) -> None:
     file = write_experiment(tmp_path, tmp_path / "out")
     result = trdec("experiment", file, "systems=[seq2seq]", "--dry-run")

@@ -191,6 +191,11 @@ class ExperimentConfiguration(_Configuration):
     memory: float = Field(
         default=2.0, gt=0, description="On a cluster: GB of memory that a stage takes, as workers offer them."
     )
+    ensembles: bool = Field(
+        default=False,
+        description="Also let the models of all seeds of a system translate together, as they would with "
+        "`trdec translate MODEL --with MODEL`.",
+    )
     samples: int = Field(default=3, ge=0, description="Translations shown with their trees; 0 keeps all text out.")
     published: dict[str, float] = Field(default={}, description="Scores to show beside ours, by system.")
     scales: dict[str, ScaleConfiguration] = Field(default={}, description="Other sizes, by name.")
@@ -342,6 +347,8 @@ changes: {batches.batch_type: sentences, batches.batch_size: 32}
   `--report` writes the report on what is finished so far: on dev, until the test text has been translated.
 * **Search, too.** With `decoding: {beam_size: [5, 20], length_power: [1, 1.5, 2]}` each run takes the values that are
   best on its dev, as `trdec tune` finds them; the report says which. A single value is used as it is.
+* **Ensembles.** With `ensembles: true`, all seeds of a system also translate together, once their trainings have
+  ended, with the search of the first seed's model; the report compares the ensembles with each other.
 * **Failures.** A run that fails does not stop the others; it is listed at the end and in the report, and the command
   ends with 1.
 * **Fair.** All systems get the same updates, batches, sizes and rates. Count batches in sentences, as the files in

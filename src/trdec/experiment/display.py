@@ -89,7 +89,7 @@ class ExperimentDisplay:
         """All runs: waiting, running or done."""
         table = Table("run", "", box=None, pad_edge=False)
         said = dict(self._said)
-        for run in self._plan.runs:
+        for run in (*self._plan.runs, *self._plan.ensembles):
             table.add_row(run.name, said.get(run.name, "[dim]waiting[/dim]"))
         return table
 

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from trdec.configuration import Configuration, load_configuration
 from trdec.configuration.document import override_of
@@ -39,7 +39,7 @@ the end; `dev` is of dev, where that is another text.
 
 @dataclass(frozen=True)
 class Run:
-    """One system trained with one seed, and its translations of the test text."""
+    """One system trained with one seed, and its translations of the test text; or an ensemble of such runs."""
 
     system: str
     """The name it has in the experiment."""
@@ -49,11 +49,22 @@ class Run:
     decoding: DecodingConfiguration
     commands: dict[Stage, tuple[str, ...]]
     """The arguments of `trdec` for each stage, in their order."""
+    members: tuple[Run, ...] = ()
+    """Of an ensemble: the runs whose models translate together. The seed, the training and the search are those of the
+    first; an ensemble has no model of its own.
+    """
 
     @property
     def name(self) -> str:
-        """`trdec-binary, seed 2`."""
+        """`trdec-binary, seed 2`, or `trdec-binary, seeds 1, 2, 3 together`."""
+        if self.members:
+            return f"{self.system}, seeds {', '.join(str(member.seed) for member in self.members)} together"
         return f"{self.system}, seed {self.seed}"
+
+    @property
+    def models(self) -> tuple[Path, ...]:
+        """The directories of the models that translate: one, or those of all members."""
+        return tuple(model for member in self.members for model in member.models) or (self.directory / "model",)
 
     @property
     def tree_kinds(self) -> tuple[str, ...]:
@@ -62,8 +73,8 @@ class Run:
 
     def result(self, stage: Stage) -> Path:
         """The file that a finished stage leaves behind."""
-        weights = self.directory / "model" / "model.safetensors"
-        return {"train": weights, "tune": self.trials, "score": self.loss}.get(stage) or self.translations(stage)
+        files = {"train": self.directory / "model" / WEIGHTS, "tune": self.trials, "score": self.loss}
+        return files.get(stage) or self.translations(stage)
 
     def translations(self, stage: Stage = "translate") -> Path:
         """A stage's translations, one per line; complete only if the stage has its record."""
@@ -76,7 +87,7 @@ class Run:
     @property
     def trials(self) -> Path:
         """What was tried on dev to choose how to search, as JSON."""
-        return self.directory / "trials.json"
+        return self.members[0].trials if self.members else self.directory / "trials.json"
 
     @property
     def loss(self) -> Path:
@@ -96,6 +107,8 @@ class Plan:
 
     experiment: ExperimentConfiguration
     runs: tuple[Run, ...]
+    ensembles: tuple[Run, ...] = ()
+    """For each system, all its seeds together; none unless they are asked for."""
 
     @property
     def directory(self) -> Path:
@@ -168,7 +181,12 @@ def make_plan(experiment: ExperimentConfiguration) -> Plan:
     """The plan of an experiment; every run's configuration is checked."""
     folder = experiment.output / "toy" if experiment.toy else experiment.folder
     runs = [_run(experiment, row, seed, folder) for seed in experiment.seeds for row in experiment.systems]
-    return Plan(experiment, tuple(runs))
+    together = experiment.systems if experiment.ensembles and len(experiment.seeds) > 1 else ()
+    return Plan(
+        experiment,
+        tuple(runs),
+        tuple(_ensemble(experiment, tuple(run for run in runs if run.system == row.name)) for row in together),
+    )
 
 
 def _run(experiment: ExperimentConfiguration, row: RowConfiguration, seed: int, folder: Path | None) -> Run:
@@ -184,8 +202,6 @@ def _run(experiment: ExperimentConfiguration, row: RowConfiguration, seed: int, 
     commands: dict[Stage, tuple[str, ...]] = {"train": _command("train", experiment.recipe, *overrides)}
     if run.decoding.is_tuned:
         commands["tune"] = _tuning(run, dev)
-    if experiment.test is not None:
-        commands["dev"] = _translating(run, "dev", dev.source, _source_parses(training, dev))
     parses = [getattr(dev, kind) for kind in dict.fromkeys(training.system.trees) if kind in ANNOTATIONS]
     if len(parses) < 2:  # `trdec score` takes the parses of one kind
         commands["score"] = _command(
@@ -200,9 +216,27 @@ def _run(experiment: ExperimentConfiguration, row: RowConfiguration, seed: int, 
             output=directory / "loss.json",
             allow=training.system.foreign_code,
         )
-    scored = dev.source if experiment.test is None else training.folder / experiment.test.source
-    commands["translate"] = _translating(run, "translate", scored, _source_parses(training, experiment.test or dev))
-    return replace(run, commands=commands)
+    commands |= _translating_stages(experiment, run)
+    return replace(run, commands={stage: commands[stage] for stage in get_args(Stage) if stage in commands})
+
+
+def _ensemble(experiment: ExperimentConfiguration, members: tuple[Run, ...]) -> Run:
+    """The ensemble of a system's runs."""
+    directory = experiment.output / "ensembles" / members[0].system
+    ensemble = replace(members[0], directory=directory, commands={}, members=members)
+    return replace(ensemble, commands=_translating_stages(experiment, ensemble))
+
+
+def _translating_stages(experiment: ExperimentConfiguration, run: Run) -> dict[Stage, tuple[str, ...]]:
+    """The commands that translate dev, where another text is scored, and what is scored."""
+    training, test = run.training, experiment.test
+    dev = training.located_data.dev
+    commands: dict[Stage, tuple[str, ...]] = {}
+    if test is not None:
+        commands["dev"] = _translating(run, "dev", dev.source, _source_parses(training, dev))
+    scored = dev.source if test is None else training.folder / test.source
+    commands["translate"] = _translating(run, "translate", scored, _source_parses(training, test or dev))
+    return commands
 
 
 def _source_parses(training: Configuration, text: CorpusConfiguration | TestConfiguration) -> Path | None:
@@ -241,9 +275,11 @@ def _tuning(run: Run, dev: CorpusConfiguration) -> tuple[str, ...]:
 
 def _translating(run: Run, stage: Stage, source: Path, parses: Path | None) -> tuple[str, ...]:
     chosen = {} if run.decoding.is_tuned else run.decoding.model_dump()  # a tuned model has its own values
+    first, *others = run.models
     return _command(
         "translate",
-        run.directory / "model",
+        first,
+        **({"with": tuple(others)} if others else {}),
         input=source,
         **chosen,
         output=run.translations(stage),

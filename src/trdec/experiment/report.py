@@ -77,6 +77,7 @@ def report_json(results: Results, failures: Mapping[str, str], command: str) -> 
             }
             for result in results.results
         ],
+        "ensembles": None if results.ensembles_compared is None else results.ensembles_compared.to_json(),
     }
 
 
@@ -95,6 +96,8 @@ def report_sections(results: Results, failures: Mapping[str, str], command: str)
     """Everything but the sample translations, in the order of the report."""
     compared = {content.anchor: content for content in contents(results.comparison)}
     yield _scores(results, compared["scores"].table)
+    if results.ensembles_compared is not None:
+        yield _ensembles(results, results.ensembles_compared)
     if failures:
         yield ReportSection("Runs that failed", tuple(f"{name}: {reason}" for name, reason in failures.items()))
     analyses = ("ter", "gain", "lengths", "length-agreement", "words")
@@ -123,11 +126,7 @@ def _compared(content: Content, comparison: Comparison) -> ReportSection:
 def _scores(results: Results, table: Table) -> ReportSection:
     experiment, comparison = results.plan.experiment, results.comparison
     _, target = results.plan.text(results.stage)
-    on_dev = [[result.dev_bleu for result in results.of(system)] for system in results.systems()]
-    if all(score is not None for scores in on_dev for score in scores):
-        means = (fmean(score for score in scores if score is not None) for scores in on_dev)
-        rows = tuple((*row, f"{mean:.2f}") for row, mean in zip(table.rows, means, strict=True))
-        table = replace(table, header=(*table.header, "dev BLEU"), rows=rows)
+    table = _with_dev(table, [[result.dev_bleu for result in results.of(system)] for system in results.systems()])
     if experiment.published:
         published = [experiment.published.get(system) for system in results.systems()]
         cells = [EMPTY_CELL if score is None else f"{score:.2f}" for score in published]
@@ -143,6 +142,22 @@ def _scores(results: Results, table: Table) -> ReportSection:
     )
     quoted = tuple(f"{name}: {signature}" for name, signature in signatures(comparison))
     return ReportSection("Scores", text, tables=(table,), code=quoted)
+
+
+def _with_dev(table: Table, scores: Sequence[Sequence[float | None]]) -> Table:
+    """The table with a column for the mean of each row's scores on dev, if all of them have such."""
+    known = [[score for score in row if score is not None] for row in scores]
+    if not all(row and len(row) == len(given) for row, given in zip(known, scores, strict=True)):
+        return table
+    rows = tuple((*row, f"{fmean(own):.2f}") for row, own in zip(table.rows, known, strict=True))
+    return replace(table, header=(*table.header, "dev BLEU"), rows=rows)
+
+
+def _ensembles(results: Results, comparison: Comparison) -> ReportSection:
+    table = next(content.table for content in contents(comparison) if content.anchor == "scores")
+    table = _with_dev(table, [[ensemble.dev_bleu] for ensemble in results.ensembles])
+    text = "All seeds of a system translate together, with the search of the first seed's model."
+    return ReportSection("Ensembles", (text,), tables=(table,))
 
 
 def _searches(results: Results) -> ReportSection:
@@ -254,7 +269,8 @@ def _speed(results: Results) -> Table:
 def _provenance(results: Results, command: str) -> ReportSection:
     versions = results.results[0].training["versions"]
     listed = ", ".join(f"{name} {value}" for name, value in versions.items())
-    commands = [shell_command(stage) for result in results.results for stage in result.run.commands.values()]
+    runs = [result.run for result in results.results] + [ensemble.run for ensemble in results.ensembles]
+    commands = [shell_command(stage) for run in runs for stage in run.commands.values()]
     text = ("The first command wrote this report and ran the others.", f"Versions: {listed}.")
     return ReportSection("Commands and versions", text, code=(command, *commands))
 

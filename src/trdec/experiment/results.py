@@ -47,6 +47,16 @@ class Result:
 
 
 @dataclass(frozen=True)
+class Ensemble:
+    """All seeds of a system together."""
+
+    run: Run
+    output: Output
+    dev_bleu: float | None
+    """BLEU on dev, where another text is scored."""
+
+
+@dataclass(frozen=True)
 class Results:
     """All finished runs of a plan."""
 
@@ -57,6 +67,10 @@ class Results:
     """Sentence pairs in the training files."""
     stage: Stage
     """The stage whose translations are scored: dev until the test text has been translated."""
+    ensembles: tuple[Ensemble, ...]
+    """Those that are finished."""
+    ensembles_compared: Comparison | None
+    """The comparison of these, if there are any."""
 
     def systems(self) -> list[str]:
         """The systems that have results, in the order of the experiment."""
@@ -90,7 +104,7 @@ def collect(plan: Plan) -> Results:
             translating,
             _output(run, stage, references, str(target)),
             records.finished(run, "score"),
-            _dev_bleu(plan, run) if stage == "translate" and records.finished(run, "dev") else None,
+            _dev_bleu(plan, records, run, stage),
             records.finished(run, "tune"),
         )
         for row in plan.experiment.systems
@@ -109,7 +123,13 @@ def collect(plan: Plan) -> Results:
     training_text = [line for corpus in corpora for line in read_texts(corpus.target)]
     counts = count_words(training_text, bleu_splitter(tokenise))
     comparison = compare(references, [result.output for result in results], options, training_counts=counts)
-    return Results(plan, tuple(results), comparison, len(training_text), stage)
+    ensembles = tuple(
+        Ensemble(run, _output(run, stage, references, str(target)), _dev_bleu(plan, records, run, stage))
+        for run in plan.ensembles
+        if records.finished(run, stage) is not None
+    )
+    compared = compare(references, [each.output for each in ensembles], options) if ensembles else None
+    return Results(plan, tuple(results), comparison, len(training_text), stage, ensembles, compared)
 
 
 def _output(run: Run, stage: Stage, references: list[str], reference_name: str) -> Output:
@@ -117,7 +137,10 @@ def _output(run: Run, stage: Stage, references: list[str], reference_name: str) 
     return Output(run.system, run.name, read.lines, str(run.seed), read_trees(run.trees(stage)))
 
 
-def _dev_bleu(plan: Plan, run: Run) -> float:
+def _dev_bleu(plan: Plan, records: Records, run: Run, stage: Stage) -> float | None:
+    """BLEU on dev, if another text is scored at this stage and dev was translated."""
+    if stage == "dev" or records.finished(run, "dev") is None:
+        return None
     _, target = plan.text("dev")
     references = read_references(target)
     output = read_output(run.system, run.translations("dev"), references, str(target))

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from trdec import __version__
+from trdec.data.manifest import WEIGHTS
 from trdec.errors import FileError, TrdecError
 from trdec.experiment.plan import Plan, Run, Stage
 from trdec.experiment.stage_process import start_stage
@@ -72,8 +73,8 @@ def execute(plan: Plan, jobs: int, observer: ExperimentObserver, machines: Machi
     failures: dict[str, Failure] = {}
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            for stages in _passes(plan):
-                due = [run for run in plan.schedule if run.name not in failures]
+            for runs, stages in _passes(plan):
+                due = [run for run in runs if not failures.keys() & {run.name, *(one.name for one in run.members)}]
                 for future in as_completed([pool.submit(runner.finish, run, stages) for run in due]):
                     if failure := future.result():
                         failures[failure.run.name] = failure
@@ -81,13 +82,19 @@ def execute(plan: Plan, jobs: int, observer: ExperimentObserver, machines: Machi
             runner.close()
             pool.shutdown(cancel_futures=True)
             raise
-    return sorted(failures.values(), key=lambda failure: plan.runs.index(failure.run))
+    order = (*plan.runs, *plan.ensembles)
+    return sorted(failures.values(), key=lambda failure: order.index(failure.run))
 
 
-def _passes(plan: Plan) -> list[tuple[Stage, ...]]:
+def _passes(plan: Plan) -> list[tuple[tuple[Run, ...], tuple[Stage, ...]]]:
+    """Which runs finish which stages; each pass waits for the one before it."""
     if plan.experiment.test is None:
-        return [("train", "tune", "translate", "score")]
-    return [("train", "tune", "dev", "score"), ("translate",)]
+        return [(plan.schedule, ("train", "tune", "translate", "score")), (plan.ensembles, ("translate",))]
+    return [
+        (plan.schedule, ("train", "tune", "dev", "score")),
+        (plan.ensembles, ("dev",)),
+        ((*plan.schedule, *plan.ensembles), ("translate",)),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +147,11 @@ class Records:
         files = {
             os.path.relpath(path, self._plan.folder): self._checksum(path) for path in self._plan.files(run, stage)
         }
-        before = {} if stage == "train" else {"model": self._checksum(run.result("train"))}
-        if stage in ("dev", "translate") and "tune" in run.commands:
+        before: dict[str, Any] = {}
+        if stage != "train":
+            first, *others = (self._checksum(model / WEIGHTS) for model in run.models)
+            before = {"model": first, **({"with": others} if others else {})}
+        if stage in ("dev", "translate") and run.decoding.is_tuned:
             before["trials"] = checksum(run.trials) if run.trials.exists() else "missing"
         return {**run.depends_on(stage), "files": files, **before}
 

@@ -62,6 +62,16 @@ def test_runs_are_systems_times_seeds_with_the_changes_applied(file: Path) -> No
     assert len({run.training.output for run in plan.runs}) == 4
 
 
+def test_an_ensemble_has_all_seeds_of_a_system(file: Path) -> None:
+    assert make_plan(load_experiment(file)).ensembles == ()
+    plan = make_plan(load_experiment(file, ["ensembles=true"]))
+    assert [ensemble.system for ensemble in plan.ensembles] == ["seq2seq", "trdec-binary"]
+    for ensemble in plan.ensembles:
+        assert [member.name for member in ensemble.members] == [f"{ensemble.system}, seed {seed}" for seed in (3, 5)]
+        assert "train" not in ensemble.commands
+    assert make_plan(load_experiment(file, ["ensembles=true", "seeds=[3]"])).ensembles == ()
+
+
 ROWS = """systems=[
     trdec-binary,
     {name: wide, like: trdec-binary, changes: {model.hidden_size: 99}},

@@ -12,7 +12,7 @@ from trdec.errors import FileError
 from trdec.experiment import run
 from trdec.experiment.configuration import load_experiment
 from trdec.experiment.display import ExperimentDisplay
-from trdec.experiment.plan import Plan, make_plan
+from trdec.experiment.plan import Plan, Run, Stage, make_plan
 from trdec.experiment.run import Records, training_record
 from trdec.training.observers import JsonLines
 
@@ -82,6 +82,53 @@ def test_other_weights_make_translating_due(plan: Plan) -> None:
     (plan.runs[0].directory / "model" / "model.safetensors").write_bytes(b"others")
     assert Records(plan).finished(plan.runs[0], "train") is not None
     assert Records(plan).finished(plan.runs[0], "translate") is None
+
+
+def test_an_ensemble_is_due_again_if_any_of_its_models_is_another(tmp_path: Path) -> None:
+    for name in ("train.vel", "train.en", "dev.vel", "dev.en"):
+        (tmp_path / name).write_text(f"{name}\n")
+    plan = _plan(tmp_path, "seeds=[1, 2]", "ensembles=true")
+    (ensemble,) = plan.ensembles
+    for member in ensemble.members:
+        (member.directory / "model").mkdir(parents=True)
+        member.result("train").write_bytes(b"weights")
+    ensemble.directory.mkdir(parents=True)
+    ensemble.translations().write_text("a translation\n")
+    Records(plan).finish(ensemble, "translate", {"seconds": 1})
+    assert Records(plan).finished(ensemble, "translate") is not None
+    plan.runs[1].result("train").write_bytes(b"others")
+    assert Records(plan).finished(ensemble, "translate") is None
+
+
+def test_an_ensemble_waits_for_its_members_and_is_left_out_without_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("train.vel", "train.en", "dev.vel", "dev.en"):
+        (tmp_path / name).write_text(f"{name}\n")
+    plan = _plan(tmp_path, "systems=[seq2seq, trdec-binary]", "seeds=[1, 2]", "ensembles=true")
+    translated = []
+
+    class Machine:
+        """A machine on which one training fails and everything else ends well at once."""
+
+        def run(self, asked: Run, stage: Stage) -> int:
+            if stage == "translate":
+                translated.append(asked.name)
+            elif asked.name == "seq2seq, seed 2":
+                raise FileError("the disk is full")
+            return 0
+
+        def close(self) -> None:
+            """Nothing runs."""
+
+    loss = {"total": {"nats_per_sentence": 1}, "tree": {"share": 0}}
+    record = {"seconds": 1, "sentences": 1, "dev_perplexity": {"all": 1}, **loss}
+    monkeypatch.setattr(run, "_record", lambda *_: record)
+    with ExperimentDisplay(plan, Console(file=io.StringIO())) as display:
+        failures = run.execute(plan, 1, display, Machine())
+    assert [failure.run.name for failure in failures] == ["seq2seq, seed 2"]
+    assert translated[-1] == "trdec-binary, seeds 1, 2 together"
+    assert sorted(translated[:-1]) == ["seq2seq, seed 1", "trdec-binary, seed 1", "trdec-binary, seed 2"]
 
 
 def test_what_was_deleted_is_due_again(plan: Plan) -> None:
