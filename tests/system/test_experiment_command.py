@@ -55,6 +55,23 @@ def test_the_scores_are_those_of_evaluating_the_translations(finished: Path, trd
         assert json.loads(found.stdout)["bleu"]["score"] == pytest.approx(row["bleu"]["mean"])
 
 
+def test_the_counts_give_the_scores_of_the_report_without_the_text(finished: Path, trdec: Run) -> None:
+    report = json.loads((finished / "report.json").read_text())
+    counts = (finished / "counts.json").read_text()
+    assert not set(re.findall(r"[a-z]{4,}", (finished / "toy" / "test.en").read_text())) & set(
+        re.findall(r"[a-z]{4,}", counts)
+    )
+    found = trdec("table", finished / "counts.json")
+    assert found.returncode == 0, found.stderr
+    for row in report["comparison"]["systems"]:
+        assert re.search(rf"^\| {row['name']} +\| +1 \| +(\*\*)?{row['bleu']['mean']:.2f}", found.stdout, re.MULTILINE)
+    assert report["comparison"]["systems"][0]["outputs"][0]["bleu"]["signature"] in found.stdout
+    assert "dev BLEU" in trdec("table", finished / "counts.json", "--text", "dev").stdout
+    missing = trdec("table", finished / "no.json")
+    assert missing.returncode == 1
+    assert "no.json: cannot be read" in missing.stderr
+
+
 def test_each_run_searches_as_was_best_on_its_dev(finished: Path, trdec: Run) -> None:
     for system in ("seq2seq", "trdec-binary"):
         folder = finished / "runs" / f"{system}-1"

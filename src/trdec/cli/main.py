@@ -90,6 +90,7 @@ def _add_verbs() -> None:
         prepare,
         score,
         serve,
+        table,
         tokenise,
         toy,
         train,
@@ -115,6 +116,7 @@ def _add_verbs() -> None:
     app.command("experiment")(experiment.experiment_command)
     app.command("evaluate")(evaluate.evaluate_command)
     app.command("compare")(compare.compare_command)
+    app.command("table")(table.table_command)
 
 
 _add_verbs()

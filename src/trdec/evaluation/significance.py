@@ -99,7 +99,7 @@ class PairedTests:
             if number < 1:  # sacreBLEU takes 0 samples for its default, and a seed of 0 for no seed at all
                 raise UsageError(f"expected at least 1 for the {name} of a paired test, found {number}.")
         self._metric = metric
-        self._samples, self._trials, self._seed = samples, trials, seed
+        self.samples, self.trials, self.seed = samples, trials, seed
 
     def test(self, baseline: Output, system: Output) -> Paired:
         """Both tests of the system against the baseline.
@@ -108,8 +108,8 @@ class PairedTests:
         p = 1 / (trials + 1). Where k sentences differ there are 2 ** (k - 1) ways to divide them, one of which is
         the one found: p is at least 2 ** (1 - k), and 1 where the scores are equal.
         """
-        first, second, bootstrap_signature = self._run("bs", self._samples, baseline, system)
-        _, shuffled, randomisation_signature = self._run("ar", self._trials, baseline, system)
+        first, second, bootstrap_signature = self._run("bs", self.samples, baseline, system)
+        _, shuffled, randomisation_signature = self._run("ar", self.trials, baseline, system)
         difference = second.score - first.score
         differing = sum(one.split() != other.split() for one, other in zip(baseline.lines, system.lines, strict=True))
         least = 1.0 if difference == 0 else 2.0 ** (1 - min(differing, 1000))
@@ -131,7 +131,7 @@ class PairedTests:
     def _run(self, kind: str, number: int, baseline: Output, system: Output) -> tuple[Result, Result, str]:
         """sacreBLEU's results for the baseline and the system, and the signature of the test."""
         named: list[tuple[str, Sequence[str]]] = [("baseline", list(baseline.lines)), ("system", list(system.lines))]
-        with _seeded(self._seed):
+        with _seeded(self.seed):
             signatures, results = PairedTest(named, {"": self._metric}, None, kind, number)()
         ((name, signature),) = signatures.items()  # sacreBLEU names the metric itself
         first, second = results[name]

@@ -74,15 +74,20 @@ def _scores_notes(comparison: Comparison) -> Iterator[str]:
     if options.ter:
         yield "TER counts edits per 100 words of the reference: lower is better. The gain and the p-values are BLEU's."
     if options.significance:
-        marks = ", ".join(f"{mark} p < {level:g}" for level, mark in reversed(LEVELS))
-        yield (
-            f"{marks}: the difference from {first} by paired bootstrap ({options.samples:,} samples) and by "
-            f"approximate randomisation ({options.trials:,} trials) both, seed {options.seed}."
-        )
-        if several:
-            yield "Seeds are tested pair by pair: p is the largest over the pairs, and a mark needs all of them."
+        yield from marks_notes(first, options.samples, options.trials, options.seed, several)
     else:
         yield f"The gain is over {first}; significance was not tested."
+
+
+def marks_notes(first: str, samples: int, trials: int, seed: int, several: bool) -> Iterator[str]:
+    """What marks mean; several seeds need a word more."""
+    marks = ", ".join(f"{mark} p < {level:g}" for level, mark in reversed(LEVELS))
+    yield (
+        f"{marks}: the difference from {first} by paired bootstrap ({samples:,} samples) and by "
+        f"approximate randomisation ({trials:,} trials) both, seed {seed}."
+    )
+    if several:
+        yield "Seeds are tested pair by pair: p is the largest over the pairs, and a mark needs all of them."
 
 
 def ter_table(comparison: Comparison) -> Table | None:

@@ -193,8 +193,7 @@ class ExperimentConfiguration(_Configuration):
     )
     ensembles: bool = Field(
         default=False,
-        description="Also let the models of all seeds of a system translate together, as they would with "
-        "`trdec translate MODEL --with MODEL`.",
+        description="Also let the models of all seeds of a system translate together.",
     )
     samples: int = Field(default=3, ge=0, description="Translations shown with their trees; 0 keeps all text out.")
     published: dict[str, float] = Field(default={}, description="Scores to show beside ours, by system.")
@@ -360,6 +359,9 @@ changes: {batches.batch_type: sentences, batches.batch_size: 32}
   and 5), how often systems write each length, the accuracy of rare and frequent words, training curves, how much of the
   loss on dev is tree and how much is words, size and speed, sample translations with their trees, and every command
   and version. How scores are made is told in [evaluation](evaluation.md).
+* **Piece by piece.** Beside its report an experiment leaves `counts.json`: what BLEU counts in each sentence, and
+  nothing of the text. `trdec table ONE/counts.json ANOTHER/counts.json` makes one table of runs that were made on
+  several machines or days, with the same tests as if all had been in one experiment.
 
 This page is generated: `python -m trdec.experiment.configuration > docs/experiments.md`.
 """

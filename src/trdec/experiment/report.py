@@ -17,8 +17,9 @@ from trdec.evaluation.comparison import Comparison
 from trdec.evaluation.figures import FIGURES
 from trdec.evaluation.report import Content, Section, contents, escaped, page, table_markdown, table_section
 from trdec.evaluation.tables import EMPTY_CELL, Table, signatures
+from trdec.experiment.counts import counts_of, write_counts
 from trdec.experiment.plan import Plan, shell_command
-from trdec.experiment.results import Results, Sample, collect, samples, training_curves
+from trdec.experiment.results import Dev, Results, Sample, collect, samples, training_curves
 from trdec.files import writing
 from trdec.systems import system_name
 from trdec.targets.actions import KINDS
@@ -37,6 +38,8 @@ class ReportFiles:
     markdown: Path
     html: Path
     json: Path
+    counts: Path
+    """What BLEU counted, without the text: see `trdec table`."""
 
 
 def write_report(plan: Plan, failures: Mapping[str, str], command: str) -> ReportFiles:
@@ -48,7 +51,7 @@ def write_report(plan: Plan, failures: Mapping[str, str], command: str) -> Repor
     (folder / "figures").mkdir(exist_ok=True)
     for name, svg in (figure for section in content for figure in section.figures):
         _write_text(folder / "figures" / f"{name}.svg", _standing_alone(svg))
-    written = ReportFiles(folder / "report.md", folder / "report.html", folder / "report.json")
+    written = ReportFiles(*(folder / name for name in ("report.md", "report.html", "report.json", "counts.json")))
     title = plan.experiment.title
     _write_text(written.markdown, "\n".join(_markdown(title, content, chosen)) + "\n")
     sections = [_html_section(section) for section in content]
@@ -56,6 +59,7 @@ def write_report(plan: Plan, failures: Mapping[str, str], command: str) -> Repor
         sections.insert(-1, Section(SAMPLES, "\n".join(map(_sample_html, chosen)), "samples"))
     _write_text(written.html, page(title, sections))
     _write_text(written.json, json.dumps(report_json(results, failures, command), indent=2, ensure_ascii=False) + "\n")
+    write_counts(written.counts, counts_of(results))
     return written
 
 
@@ -126,7 +130,7 @@ def _compared(content: Content, comparison: Comparison) -> ReportSection:
 def _scores(results: Results, table: Table) -> ReportSection:
     experiment, comparison = results.plan.experiment, results.comparison
     _, target = results.plan.text(results.stage)
-    table = _with_dev(table, [[result.dev_bleu for result in results.of(system)] for system in results.systems()])
+    table = _with_dev(table, [[result.dev for result in results.of(system)] for system in results.systems()])
     if experiment.published:
         published = [experiment.published.get(system) for system in results.systems()]
         cells = [EMPTY_CELL if score is None else f"{score:.2f}" for score in published]
@@ -144,10 +148,10 @@ def _scores(results: Results, table: Table) -> ReportSection:
     return ReportSection("Scores", text, tables=(table,), code=quoted)
 
 
-def _with_dev(table: Table, scores: Sequence[Sequence[float | None]]) -> Table:
+def _with_dev(table: Table, on_dev: Sequence[Sequence[Dev | None]]) -> Table:
     """The table with a column for the mean of each row's scores on dev, if all of them have such."""
-    known = [[score for score in row if score is not None] for row in scores]
-    if not all(row and len(row) == len(given) for row, given in zip(known, scores, strict=True)):
+    known = [[dev.bleu for dev in row if dev is not None] for row in on_dev]
+    if not all(row and len(row) == len(given) for row, given in zip(known, on_dev, strict=True)):
         return table
     rows = tuple((*row, f"{fmean(own):.2f}") for row, own in zip(table.rows, known, strict=True))
     return replace(table, header=(*table.header, "dev BLEU"), rows=rows)
@@ -155,7 +159,7 @@ def _with_dev(table: Table, scores: Sequence[Sequence[float | None]]) -> Table:
 
 def _ensembles(results: Results, comparison: Comparison) -> ReportSection:
     table = next(content.table for content in contents(comparison) if content.anchor == "scores")
-    table = _with_dev(table, [[ensemble.dev_bleu] for ensemble in results.ensembles])
+    table = _with_dev(table, [[ensemble.dev] for ensemble in results.ensembles])
     text = "All seeds of a system translate together, with the search of the first seed's model."
     return ReportSection("Ensembles", (text,), tables=(table,))
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from trdec.errors import TrainingError
 from trdec.evaluation.comparison import Comparison, ComparisonOptions, compare
+from trdec.evaluation.counts import CountedBLEU, count_sentences
 from trdec.evaluation.figures import save_figure, styles
 from trdec.evaluation.scores import (
     Output,
-    bleu_metric,
     bleu_tokeniser,
     read_output,
     read_references,
@@ -31,6 +31,14 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
+class Dev:
+    """Translations of dev: what BLEU counts in them, and the score."""
+
+    counts: tuple[str, ...]
+    bleu: float
+
+
+@dataclass(frozen=True)
 class Result:
     """A finished run."""
 
@@ -40,20 +48,19 @@ class Result:
     output: Output
     loss: dict[str, Any] | None
     """The loss on dev by kind of action, if it was measured."""
-    dev_bleu: float | None
-    """BLEU on dev, where another text is scored."""
+    dev: Dev | None
+    """Its translations of dev, where another text is scored."""
     tuning: dict[str, Any] | None
     """What was tried on dev to choose how to search, if anything was."""
 
 
 @dataclass(frozen=True)
-class Ensemble:
-    """All seeds of a system together."""
+class SeedsTogether:
+    """What all seeds of a system translated together."""
 
     run: Run
     output: Output
-    dev_bleu: float | None
-    """BLEU on dev, where another text is scored."""
+    dev: Dev | None
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,7 @@ class Results:
     """Sentence pairs in the training files."""
     stage: Stage
     """The stage whose translations are scored: dev until the test text has been translated."""
-    ensembles: tuple[Ensemble, ...]
+    ensembles: tuple[SeedsTogether, ...]
     """Those that are finished."""
     ensembles_compared: Comparison | None
     """The comparison of these, if there are any."""
@@ -104,7 +111,7 @@ def collect(plan: Plan) -> Results:
             translating,
             _output(run, stage, references, str(target)),
             records.finished(run, "score"),
-            _dev_bleu(plan, records, run, stage),
+            _dev(plan, records, run, stage),
             records.finished(run, "tune"),
         )
         for row in plan.experiment.systems
@@ -124,7 +131,7 @@ def collect(plan: Plan) -> Results:
     counts = count_words(training_text, bleu_splitter(tokenise))
     comparison = compare(references, [result.output for result in results], options, training_counts=counts)
     ensembles = tuple(
-        Ensemble(run, _output(run, stage, references, str(target)), _dev_bleu(plan, records, run, stage))
+        SeedsTogether(run, _output(run, stage, references, str(target)), _dev(plan, records, run, stage))
         for run in plan.ensembles
         if records.finished(run, stage) is not None
     )
@@ -137,15 +144,16 @@ def _output(run: Run, stage: Stage, references: list[str], reference_name: str) 
     return Output(run.system, run.name, read.lines, str(run.seed), read_trees(run.trees(stage)))
 
 
-def _dev_bleu(plan: Plan, records: Records, run: Run, stage: Stage) -> float | None:
-    """BLEU on dev, if another text is scored at this stage and dev was translated."""
+def _dev(plan: Plan, records: Records, run: Run, stage: Stage) -> Dev | None:
+    """The translations of dev, if another text is scored at this stage and they are finished."""
     if stage == "dev" or records.finished(run, "dev") is None:
         return None
     _, target = plan.text("dev")
     references = read_references(target)
     output = read_output(run.system, run.translations("dev"), references, str(target))
-    metric = bleu_metric(bleu_tokeniser(references, plan.is_raw))
-    return float(metric.corpus_score(list(output.lines), [references]).score)
+    tokenise = bleu_tokeniser(references, plan.is_raw)
+    counts = count_sentences(output.lines, references, tokenise)
+    return Dev(counts, CountedBLEU(tokenise).of(counts))
 
 
 SHARED_KIND = "word"

@@ -1,0 +1,262 @@
+"""Runs of several experiments in one table: each experiment leaves its counts behind, which hold nothing of the text.
+
+Machines come and go, and a corpus may not be public. What BLEU counted in each sentence can be kept and passed on
+instead, and it is enough to test the runs of one experiment against those of another.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from trdec.errors import FileError, UsageError
+from trdec.evaluation.counts import NUMBERS, CountedBLEU, count_sentences
+from trdec.evaluation.scores import TOKENISERS, Output, read_references
+from trdec.evaluation.significance import PairedTests, Significance, pair_seeds
+from trdec.evaluation.tables import EMPTY_CELL, Table, marks_notes, with_deviation
+from trdec.experiment.plan import Stage
+from trdec.experiment.results import Result, Results, SeedsTogether
+from trdec.files import text_checksum, unreadable, writing
+
+Text = Literal["dev", "test"]
+Counts = Annotated[str, Field(pattern=rf"^\d{{1,9}}( \d{{1,9}}){{{NUMBERS - 1}}}$")]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class CountedRun(_Record):
+    """A finished run, or an ensemble, and what BLEU counts in its translations."""
+
+    system: str
+    seeds: Annotated[tuple[int, ...], Field(min_length=1)]
+    """Several are an ensemble."""
+    counts: dict[Text, Annotated[tuple[Counts, ...], Field(min_length=1)]]
+    beam_size: int | None = None
+    length_power: float | None = None
+    updates: int | None = None
+    pairs_seen: int | None = None
+    seconds: float | None = None
+    """Of training."""
+    parameters: int | None = None
+
+    @property
+    def name(self) -> str:
+        """`trdec-binary, seed 2`."""
+        return f"{self.system}, {'seed' if len(self.seeds) == 1 else 'seeds'} {', '.join(map(str, self.seeds))}"
+
+
+class CountedText(_Record):
+    """A reference text that runs were scored against."""
+
+    name: str
+    checksum: str
+    sentences: int
+
+
+class CountsFile(_Record):
+    """The counts of an experiment."""
+
+    title: str
+    tokenise: Literal[TOKENISERS]  # type: ignore[valid-type]
+    texts: dict[Text, CountedText]
+    published: dict[str, float] = {}
+    runs: tuple[CountedRun, ...]
+
+
+def counts_of(results: Results) -> CountsFile:
+    """The counts of an experiment's finished runs and ensembles."""
+    plan, tokenise = results.plan, results.comparison.options.tokenise
+    scored: Text = "dev" if plan.text(results.stage) == plan.text("dev") else "test"
+    stages: dict[Text, Stage] = {scored: results.stage}
+    if any(result.dev for result in results.results):
+        stages["dev"] = "dev"
+    targets = {text: plan.text(stage)[1] for text, stage in stages.items()}
+    references = {text: read_references(target) for text, target in targets.items()}
+
+    def counts(found: Result | SeedsTogether) -> dict[Text, tuple[str, ...]]:
+        own = {scored: count_sentences(found.output.lines, references[scored], tokenise)}
+        return own if found.dev is None else own | {"dev": found.dev.counts}
+
+    runs = [
+        CountedRun(
+            system=result.run.system,
+            seeds=(result.run.seed,),
+            counts=counts(result),
+            **_search(result),
+            updates=result.training["updates"],
+            pairs_seen=result.training["sentences"],
+            seconds=result.training["seconds"],
+            parameters=result.training["parameters"],
+        )
+        for result in results.results
+    ]
+    ensembles = [
+        CountedRun(
+            system=ensemble.run.system,
+            seeds=tuple(member.seed for member in ensemble.run.members),
+            counts=counts(ensemble),
+        )
+        for ensemble in results.ensembles
+    ]
+    return CountsFile(
+        title=plan.experiment.title,
+        tokenise=tokenise,
+        texts={
+            text: CountedText(name=target.name, checksum=text_checksum(target), sentences=len(references[text]))
+            for text, target in targets.items()
+        },
+        published=plan.experiment.published,
+        runs=(*runs, *ensembles),
+    )
+
+
+def _search(result: Result) -> dict[str, Any]:
+    if result.tuning is not None:
+        return {key: result.tuning["chosen"][key] for key in ("beam_size", "length_power")}
+    decoding = result.run.decoding
+    return {"beam_size": decoding.beam_size[0], "length_power": decoding.length_power[0]}
+
+
+def write_counts(path: Path, content: CountsFile) -> None:
+    """Write the counts of an experiment, a line for each sentence, so that versions of the file can be compared."""
+    with writing(path) as stream:
+        json.dump(content.model_dump(mode="json", exclude_none=True), stream, indent=1, ensure_ascii=False)
+        stream.write("\n")
+
+
+def read_counts(path: Path) -> CountsFile:
+    """The counts in a file; FileError if it holds something else."""
+    try:
+        found = CountsFile.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the whole file"
+        raise FileError(
+            f"{path}: expected the counts.json of an experiment; {where}: {first['msg']}. "
+            "Take the file that `trdec experiment` wrote beside its report."
+        ) from error
+    for run in found.runs:
+        for text, counts in run.counts.items():
+            expected = found.texts[text].sentences if text in found.texts else 0
+            if len(counts) != expected:
+                raise FileError(
+                    f"{path}: expected counts of {expected:,} sentences of {text} for {run.name}, found "
+                    f"{len(counts):,}. Take the file that `trdec experiment` wrote beside its report."
+                )
+    return found
+
+
+def counts_tables(files: Sequence[tuple[Path, CountsFile]], text: Text) -> Iterator[tuple[str, Table]]:
+    """The table of all runs, and that of all ensembles if there are any, each with its title."""
+    _check_same_text(files, text)
+    _check_distinct(files)
+    runs = [run for _, content in files for run in content.runs if text in run.counts]
+    tokenise = files[0][1].tokenise
+    published = {system: score for _, content in files for system, score in content.published.items()}
+    single = [run for run in runs if len(run.seeds) == 1]
+    if not single:
+        raise UsageError(f"no run in {', '.join(str(path) for path, _ in files)} was scored on {text}.")
+    yield "Runs", _table(single, text, tokenise, published)
+    if ensembles := [run for run in runs if len(run.seeds) > 1]:
+        yield "Ensembles", _table(ensembles, text, tokenise, {})
+
+
+def signature(files: Sequence[tuple[Path, CountsFile]]) -> str:
+    """sacreBLEU's signature of the scores."""
+    return str(CountedBLEU(files[0][1].tokenise).get_signature())
+
+
+def _check_same_text(files: Sequence[tuple[Path, CountsFile]], text: Text) -> None:
+    first_path, first = files[0]
+    for path, content in files[1:]:
+        if content.tokenise != first.tokenise:
+            raise UsageError(
+                f"{first_path} has BLEU with the tokeniser {first.tokenise}, {path} with {content.tokenise}: their "
+                "scores cannot stand in one table."
+            )
+    of_files = [(path, content.texts[text].checksum) for path, content in files if text in content.texts]
+    for path, checksum in of_files[1:]:
+        if checksum != of_files[0][1]:
+            raise UsageError(f"{of_files[0][0]} and {path} were scored on different texts: each has its own {text}.")
+
+
+def _check_distinct(files: Sequence[tuple[Path, CountsFile]]) -> None:
+    seen: dict[str, Path] = {}
+    for path, content in files:
+        for run in content.runs:
+            if run.name in seen:
+                raise UsageError(f"{run.name} is both in {seen[run.name]} and in {path}. Leave one of the two out.")
+            seen[run.name] = path
+
+
+def _table(runs: Sequence[CountedRun], text: Text, tokenise: str, published: dict[str, float]) -> Table:
+    metric = CountedBLEU(tokenise)
+    tests = PairedTests(metric)
+    by_system: dict[str, list[CountedRun]] = {}
+    for run in runs:
+        by_system.setdefault(run.system, []).append(run)
+    first = next(iter(by_system.values()))
+    base = fmean(metric.of(run.counts[text]) for run in first)
+    rows, means = [], []
+    for system, seeds in by_system.items():
+        scores = [metric.of(run.counts[text]) for run in seeds]
+        paired = None
+        if seeds is not first:
+            paired = tests.test_pairs(pair_seeds(_outputs(first, text), _outputs(seeds, text)))
+        means.append(fmean(scores))
+        rows.append(
+            (
+                system,
+                ", ".join("+".join(map(str, run.seeds)) for run in seeds),
+                _cell(scores, paired),
+                *([_cell([metric.of(run.counts["dev"]) for run in seeds if "dev" in run.counts])] * (text != "dev")),
+                EMPTY_CELL if paired is None else f"{fmean(scores) - base:+.2f}",
+                EMPTY_CELL if paired is None else f"{paired.p_bootstrap:.4f}",
+                EMPTY_CELL if paired is None else f"{paired.p_randomisation:.4f}",
+                _mean([run.seconds / 60 for run in seeds if run.seconds is not None], "{:.0f}"),
+                _mean([run.parameters / 1e6 for run in seeds if run.parameters is not None], "{:.1f} M"),
+                *([f"{published[system]:.2f}" if system in published else EMPTY_CELL] if published else []),
+            )
+        )
+    header = (
+        "system",
+        "seeds",
+        f"{text} BLEU",
+        *(("dev BLEU",) if text != "dev" else ()),
+        "gain",
+        "p bootstrap",
+        "p randomisation",
+        "minutes to train",
+        "parameters",
+        *(("published",) if published else ()),
+    )
+    best = frozenset((number, 2) for number, mean in enumerate(means) if mean == max(means))
+    several = len(by_system) < len(runs)
+    notes = ["Means over seeds ± sample standard deviations."] * several
+    if len(by_system) > 1:
+        notes += marks_notes(next(iter(by_system)), tests.samples, tests.trials, tests.seed, several)
+    return Table(header, tuple(rows), tuple(notes), best)
+
+
+def _outputs(runs: Sequence[CountedRun], text: Text) -> list[Output]:
+    return [Output(run.system, run.name, run.counts[text], "+".join(map(str, run.seeds))) for run in runs]
+
+
+def _cell(scores: Sequence[float], paired: Significance | None = None) -> str:
+    if not scores:
+        return EMPTY_CELL
+    deviation = stdev(scores) if len(scores) > 1 else None
+    return with_deviation(fmean(scores), deviation) + (paired.mark if paired else "")
+
+
+def _mean(values: Sequence[float], form: str) -> str:
+    return form.format(fmean(values)) if values else EMPTY_CELL

@@ -1,0 +1,128 @@
+"""Counts stand for the text: the same scores, the same tests, and one table of several experiments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trdec.errors import FileError, UsageError
+from trdec.evaluation.counts import CountedBLEU, count_sentences
+from trdec.evaluation.scores import Output, bleu_metric
+from trdec.evaluation.significance import PairedTests
+from trdec.experiment.counts import (
+    CountedRun,
+    CountedText,
+    CountsFile,
+    counts_tables,
+    read_counts,
+    signature,
+    write_counts,
+)
+
+REFERENCES = ["the cat eats fish .", "a dog sleeps in the house .", "the cat sleeps .", "fish swim in the sea ."] * 5
+GOOD = [line.replace("fish", "fishes") for line in REFERENCES]
+POOR = [line.replace("the", "a").replace("sleeps", "eats") for line in REFERENCES]
+
+lines = st.lists(st.lists(st.sampled_from(["a", "b", "c", "."]), max_size=9).map(" ".join), min_size=1, max_size=8)
+
+
+@given(lines, st.randoms(use_true_random=False))
+def test_the_score_of_the_counts_is_that_of_the_text(references: list[str], random) -> None:  # type: ignore[no-untyped-def]
+    references = [line or "a" for line in references]
+    hypotheses = [" ".join(random.sample(line.split(), len(line.split()))) for line in references]
+    found = CountedBLEU().of(count_sentences(hypotheses, references))
+    assert found == pytest.approx(bleu_metric("none").corpus_score(hypotheses, [references]).score)
+
+
+def test_a_tokeniser_counts_too() -> None:
+    counts = count_sentences(["Fish, cats."], ["Fish, dogs."], "13a")
+    assert counts == ("4 4 3 1 0 0 4 3 2 1",)  # words; matching n-grams; n-grams
+    assert CountedBLEU("13a").of(counts) == pytest.approx(
+        bleu_metric("13a").corpus_score(["Fish, cats."], [["Fish, dogs."]]).score
+    )
+
+
+def test_tests_of_the_counts_are_those_of_the_text() -> None:
+    by_text = PairedTests(bleu_metric("none", REFERENCES), 200, 200).test(
+        Output("a", "a", GOOD), Output("b", "b", POOR)
+    )
+    good, poor = (Output(name, name, count_sentences(text, REFERENCES)) for name, text in (("a", GOOD), ("b", POOR)))
+    by_counts = PairedTests(CountedBLEU(), 200, 200).test(good, poor)
+    assert (by_counts.p_bootstrap, by_counts.p_randomisation) == (by_text.p_bootstrap, by_text.p_randomisation)
+    assert by_counts.difference == pytest.approx(by_text.difference)
+
+
+def _run(system: str, seeds: tuple[int, ...], text: list[str]) -> CountedRun:
+    counts = count_sentences(text, REFERENCES)
+    return CountedRun(system=system, seeds=seeds, counts={"dev": counts, "test": counts}, seconds=60 * seeds[0])
+
+
+def _file(*runs: CountedRun, checksum: str = "c", tokenise: str = "none") -> CountsFile:
+    text = CountedText(name="test.en", checksum=checksum, sentences=len(REFERENCES))
+    return CountsFile(
+        title="One", tokenise=tokenise, texts={"dev": text, "test": text}, published={"seq2seq": 10.9}, runs=runs
+    )
+
+
+def test_seeds_of_several_files_are_one_row(tmp_path: Path) -> None:
+    one = (tmp_path / "one", _file(_run("seq2seq", (1,), POOR), _run("seq2seq", (1, 2), GOOD)))
+    two = (tmp_path / "two", _file(_run("trdec-binary", (1,), GOOD), _run("seq2seq", (2,), GOOD)))
+    (_, runs), (title, ensembles) = counts_tables([one, two], "test")
+    cells = [dict(zip(runs.header, row, strict=True)) for row in runs.rows]
+    assert [(row["system"], row["seeds"]) for row in cells] == [("seq2seq", "1, 2"), ("trdec-binary", "1")]
+    poor, good = (bleu_metric("none").corpus_score(text, [REFERENCES]).score for text in (POOR, GOOD))
+    assert cells[0]["test BLEU"].startswith(f"{(poor + good) / 2:.2f} ± ")
+    assert cells[0]["minutes to train"] == "2"  # the mean of 1 and 2, rounded to the even number
+    assert cells[0]["published"] == "10.90"
+    assert cells[1]["gain"] == f"{good - (poor + good) / 2:+.2f}"
+    assert title == "Ensembles"
+    assert [row[:2] for row in ensembles.rows] == [("seq2seq", "1+2")]
+    assert signature([one]) == str(bleu_metric("none", REFERENCES).get_signature())
+
+
+def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
+    one = (tmp_path / "one", _file(_run("seq2seq", (1,), POOR)))
+    with pytest.raises(UsageError, match=r"seq2seq, seed 1 is both in .*one and in .*two"):
+        list(counts_tables([one, (tmp_path / "two", one[1])], "test"))
+    other = (tmp_path / "two", _file(_run("seq2seq", (2,), POOR), checksum="d"))
+    with pytest.raises(UsageError, match=r"one and .*two were scored on different texts"):
+        list(counts_tables([one, other], "test"))
+    raw = (tmp_path / "two", _file(_run("seq2seq", (2,), POOR), tokenise="13a"))
+    with pytest.raises(UsageError, match=r"tokeniser none, .*two with 13a"):
+        list(counts_tables([one, raw], "test"))
+    empty = (tmp_path / "two", _file())
+    with pytest.raises(UsageError, match=r"no run in .*two was scored on test"):
+        list(counts_tables([empty], "test"))
+
+
+def test_writing_and_reading_are_inverses(tmp_path: Path) -> None:
+    content = _file(_run("seq2seq", (1,), POOR), _run("seq2seq", (1, 2), GOOD))
+    write_counts(tmp_path / "counts.json", content)
+    assert read_counts(tmp_path / "counts.json") == content
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "message"),
+    [
+        ('"tokenise"', '"tokenize"', r"tokenise: Field required"),
+        ('"5 5', '"5 five', r"runs\.0\.counts.*: String should match"),
+        ('"sentences": 20', '"sentences": 21', r"counts of 21 sentences of dev for seq2seq, seed 1, found 20"),
+        ("{", "", r"Invalid JSON"),
+    ],
+)
+def test_a_damaged_file_is_named(right: str, wrong: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "counts.json"
+    write_counts(path, _file(_run("seq2seq", (1,), POOR)))
+    text = path.read_text()
+    assert right in text
+    path.write_text(text.replace(right, wrong, 1))
+    with pytest.raises(FileError, match=rf"counts\.json: expected.*{message}.*"):
+        read_counts(path)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"counts\.json: cannot be read"):
+        read_counts(tmp_path / "counts.json")
