@@ -97,6 +97,7 @@ def test_the_report_can_be_written_again_on_what_is_finished(finished: Path, trd
     trdec("experiment", finished.parent / "experiment.yaml", "--report")
     assert "scored on dev.en" in (finished / "report.md").read_text()
     assert "flatters them" in (finished / "report.md").read_text()  # the search was chosen on the same text
+    assert "10.90" not in (finished / "report.md").read_text()  # published scores are on another text
     for record, content in zip(records, kept, strict=True):
         record.write_bytes(content)
     trdec("experiment", finished.parent / "experiment.yaml", "--report")

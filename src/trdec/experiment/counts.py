@@ -19,9 +19,9 @@ from trdec.evaluation.counts import NUMBERS, CountedBLEU, count_sentences
 from trdec.evaluation.scores import TOKENISERS, Output, read_references
 from trdec.evaluation.significance import PairedTests, Significance, pair_seeds
 from trdec.evaluation.tables import EMPTY_CELL, Table, marks_notes, with_deviation
-from trdec.experiment.plan import Stage
+from trdec.experiment.plan import Run, Stage
 from trdec.experiment.results import Result, Results, SeedsTogether
-from trdec.files import text_checksum, unreadable, writing
+from trdec.files import checksum_of_text, text_checksum, unreadable, writing
 
 Text = Literal["dev", "test"]
 Counts = Annotated[str, Field(pattern=rf"^\d{{1,9}}( \d{{1,9}}){{{NUMBERS - 1}}}$")]
@@ -37,6 +37,8 @@ class CountedRun(_Record):
     system: str
     seeds: Annotated[tuple[int, ...], Field(min_length=1)]
     """Several are an ensemble."""
+    recipe: str
+    """The checksum of its configuration but for the seed: runs of two recipes are not seeds of one system."""
     counts: dict[Text, Annotated[tuple[Counts, ...], Field(min_length=1)]]
     beam_size: int | None = None
     length_power: float | None = None
@@ -73,7 +75,7 @@ class CountsFile(_Record):
 def counts_of(results: Results) -> CountsFile:
     """The counts of an experiment's finished runs and ensembles."""
     plan, tokenise = results.plan, results.comparison.options.tokenise
-    scored: Text = "dev" if plan.text(results.stage) == plan.text("dev") else "test"
+    scored: Text = "dev" if results.is_dev else "test"
     stages: dict[Text, Stage] = {scored: results.stage}
     if any(result.dev for result in results.results):
         stages["dev"] = "dev"
@@ -88,6 +90,7 @@ def counts_of(results: Results) -> CountsFile:
         CountedRun(
             system=result.run.system,
             seeds=(result.run.seed,),
+            recipe=_recipe(result.run),
             counts=counts(result),
             **_search(result),
             updates=result.training["updates"],
@@ -101,6 +104,7 @@ def counts_of(results: Results) -> CountsFile:
         CountedRun(
             system=ensemble.run.system,
             seeds=tuple(member.seed for member in ensemble.run.members),
+            recipe=_recipe(ensemble.run),
             counts=counts(ensemble),
         )
         for ensemble in results.ensembles
@@ -115,6 +119,11 @@ def counts_of(results: Results) -> CountsFile:
         published=plan.experiment.published,
         runs=(*runs, *ensembles),
     )
+
+
+def _recipe(run: Run) -> str:
+    own = {"output", "folder", "search", "seed"}
+    return checksum_of_text(json.dumps(run.training.model_dump(mode="json", exclude=own), sort_keys=True))
 
 
 def _search(result: Result) -> dict[str, Any]:
@@ -159,13 +168,18 @@ def counts_tables(files: Sequence[tuple[Path, CountsFile]], text: Text) -> Itera
     """The table of all runs, and that of all ensembles if there are any, each with its title."""
     _check_same_text(files, text)
     _check_distinct(files)
+    _check_recipes(files)
     runs = [run for _, content in files for run in content.runs if text in run.counts]
     tokenise = files[0][1].tokenise
     published = {system: score for _, content in files for system, score in content.published.items()}
     single = [run for run in runs if len(run.seeds) == 1]
     if not single:
-        raise UsageError(f"no run in {', '.join(str(path) for path, _ in files)} was scored on {text}.")
-    yield "Runs", _table(single, text, tokenise, published)
+        found = sorted({name for _, content in files for run in content.runs for name in run.counts})
+        raise UsageError(
+            f"expected runs that were scored on {text} in {', '.join(str(path) for path, _ in files)}, found only such "
+            f"that were scored on {' and '.join(found) or 'nothing'}. Choose another `text`."
+        )
+    yield "Runs", _table(single, text, tokenise, published if text == "test" else {})
     if ensembles := [run for run in runs if len(run.seeds) > 1]:
         yield "Ensembles", _table(ensembles, text, tokenise, {})
 
@@ -196,6 +210,18 @@ def _check_distinct(files: Sequence[tuple[Path, CountsFile]]) -> None:
             if run.name in seen:
                 raise UsageError(f"{run.name} is both in {seen[run.name]} and in {path}. Leave one of the two out.")
             seen[run.name] = path
+
+
+def _check_recipes(files: Sequence[tuple[Path, CountsFile]]) -> None:
+    seen: dict[str, tuple[str, Path]] = {}
+    for path, content in files:
+        for run in content.runs:
+            recipe, before = seen.setdefault(run.system, (run.recipe, path))
+            if recipe != run.recipe:
+                raise UsageError(
+                    f"{run.system} was trained with one configuration in {before} and with another in {path}: these "
+                    "are not seeds of one system. Leave one of the two out."
+                )
 
 
 def _table(runs: Sequence[CountedRun], text: Text, tokenise: str, published: dict[str, float]) -> Table:

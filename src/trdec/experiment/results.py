@@ -79,6 +79,11 @@ class Results:
     ensembles_compared: Comparison | None
     """The comparison of these, if there are any."""
 
+    @property
+    def is_dev(self) -> bool:
+        """Whether dev is the text that is scored."""
+        return self.plan.text(self.stage) == self.plan.text("dev")
+
     def systems(self) -> list[str]:
         """The systems that have results, in the order of the experiment."""
         found = {result.run.system for result in self.results}

@@ -27,9 +27,9 @@ def counts_seeds() -> list[bytes]:
     text = CountedText(name="dev.en", checksum="0", sentences=len(_REFERENCES))
     counts = {"dev": count_sentences(["a cat eats", "sleeps"], _REFERENCES)}
     runs = [
-        CountedRun(system="seq2seq", seeds=(1,), counts=counts, beam_size=5, seconds=3.5, parameters=9),
-        CountedRun(system="lin", seeds=(1,), counts=counts),
-        CountedRun(system="lin", seeds=(1, 2), counts=counts),
+        CountedRun(system="seq2seq", seeds=(1,), recipe="r", counts=counts, beam_size=5, seconds=3.5, parameters=9),
+        CountedRun(system="lin", seeds=(1,), recipe="r", counts=counts),
+        CountedRun(system="lin", seeds=(1, 2), recipe="r", counts=counts),
     ]
     found = []
     with TemporaryDirectory(prefix="trdec-fuzz-") as name:

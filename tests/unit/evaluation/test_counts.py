@@ -57,7 +57,8 @@ def test_tests_of_the_counts_are_those_of_the_text() -> None:
 
 def _run(system: str, seeds: tuple[int, ...], text: list[str]) -> CountedRun:
     counts = count_sentences(text, REFERENCES)
-    return CountedRun(system=system, seeds=seeds, counts={"dev": counts, "test": counts}, seconds=60 * seeds[0])
+    found = {"dev": counts, "test": counts}
+    return CountedRun(system=system, seeds=seeds, recipe="r", counts=found, seconds=60 * seeds[0])
 
 
 def _file(*runs: CountedRun, checksum: str = "c", tokenise: str = "none") -> CountsFile:
@@ -94,8 +95,18 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"tokeniser none, .*two with 13a"):
         list(counts_tables([one, raw], "test"))
     empty = (tmp_path / "two", _file())
-    with pytest.raises(UsageError, match=r"no run in .*two was scored on test"):
+    with pytest.raises(UsageError, match=r"scored on test in .*two, found only such that were scored on nothing"):
         list(counts_tables([empty], "test"))
+    longer = _run("seq2seq", (2,), POOR).model_copy(update={"recipe": "longer"})
+    with pytest.raises(UsageError, match=r"seq2seq was trained with one configuration in .*one and with another in"):
+        list(counts_tables([one, (tmp_path / "two", _file(longer))], "test"))
+
+
+def test_published_scores_stand_only_beside_those_on_test(tmp_path: Path) -> None:
+    one = (tmp_path / "one", _file(_run("seq2seq", (1,), POOR)))
+    for text, shown in (("test", True), ("dev", False)):
+        ((_, table),) = counts_tables([one], text)  # type: ignore[arg-type]
+        assert ("published" in table.header) == shown
 
 
 def test_writing_and_reading_are_inverses(tmp_path: Path) -> None:
