@@ -111,7 +111,7 @@ def _show_plan(chosen: ExperimentConfiguration, jobs: int) -> None:
     from trdec.experiment.plan import estimates, make_plan, shell_command, total_seconds
 
     plan = make_plan(chosen)
-    for run in plan.runs:
+    for run in (*plan.runs, *plan.ensembles):
         print(f"# {run.name}")
         for command in run.commands.values():
             print(shell_command(command))
