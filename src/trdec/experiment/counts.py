@@ -7,7 +7,8 @@ instead, and it is enough to test the runs of one experiment against those of an
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Annotated, Any, Literal
@@ -224,57 +225,69 @@ def _check_recipes(files: Sequence[tuple[Path, CountsFile]]) -> None:
                 )
 
 
+@dataclass(frozen=True)
+class _Row:
+    """One system: its runs, their scores on the text that is shown, and how it differs from the first system."""
+
+    system: str
+    runs: Sequence[CountedRun]
+    scores: Sequence[float]
+    paired: Significance | None
+    gain: float
+
+
 def _table(runs: Sequence[CountedRun], text: Text, tokenise: str, published: dict[str, float]) -> Table:
     metric = CountedBLEU(tokenise)
     tests = PairedTests(metric)
     by_system: dict[str, list[CountedRun]] = {}
     for run in runs:
         by_system.setdefault(run.system, []).append(run)
-    first = next(iter(by_system.values()))
-    base = fmean(metric.of(run.counts[text]) for run in first)
-    rows, means = [], []
-    for system, seeds in by_system.items():
-        scores = [metric.of(run.counts[text]) for run in seeds]
-        paired = None
-        if seeds is not first:
-            paired = tests.test_pairs(pair_seeds(_outputs(first, text), _outputs(seeds, text)))
-        means.append(fmean(scores))
-        rows.append(
-            (
-                system,
-                ", ".join("+".join(map(str, run.seeds)) for run in seeds),
-                _cell(scores, paired),
-                *([_cell([metric.of(run.counts["dev"]) for run in seeds if "dev" in run.counts])] * (text != "dev")),
-                EMPTY_CELL if paired is None else f"{fmean(scores) - base:+.2f}",
-                EMPTY_CELL if paired is None else f"{paired.p_bootstrap:.4f}",
-                EMPTY_CELL if paired is None else f"{paired.p_randomisation:.4f}",
-                _mean([run.seconds / 60 for run in seeds if run.seconds is not None], "{:.0f}"),
-                _mean([run.parameters / 1e6 for run in seeds if run.parameters is not None], "{:.1f} M"),
-                *([f"{published[system]:.2f}" if system in published else EMPTY_CELL] if published else []),
-            )
-        )
-    header = (
-        "system",
-        "seeds",
-        f"{text} BLEU",
-        *(("dev BLEU",) if text != "dev" else ()),
-        "gain",
-        "p bootstrap",
-        "p randomisation",
-        "minutes to train",
-        "parameters",
-        *(("published",) if published else ()),
+    rows: list[_Row] = []
+    for system, own in by_system.items():
+        scores = [metric.of(run.counts[text]) for run in own]
+        first = rows[0] if rows else None
+        pairs = pair_seeds(_outputs(first.runs, text), _outputs(own, text)) if first else []
+        gain = fmean(scores) - fmean(first.scores) if first else 0.0
+        rows.append(_Row(system, own, scores, tests.test_pairs(pairs) if pairs else None, gain))
+
+    def on_dev(row: _Row) -> str:
+        return _cell([metric.of(run.counts["dev"]) for run in row.runs if "dev" in run.counts])
+
+    def tested(shown: Callable[[_Row, Significance], str]) -> Callable[[_Row], str]:
+        return lambda row: EMPTY_CELL if row.paired is None else shown(row, row.paired)
+
+    columns: dict[str, Callable[[_Row], str]] = {
+        "system": lambda row: row.system,
+        "seeds": lambda row: ", ".join(_joined(run.seeds) for run in row.runs),
+        f"{text} BLEU": lambda row: _cell(row.scores, row.paired),
+        **({"dev BLEU": on_dev} if text != "dev" else {}),
+        "gain": tested(lambda row, _: f"{row.gain:+.2f}"),
+        "p bootstrap": tested(lambda _, paired: f"{paired.p_bootstrap:.4f}"),
+        "p randomisation": tested(lambda _, paired: f"{paired.p_randomisation:.4f}"),
+        "minutes to train": lambda row: _mean([run.seconds for run in row.runs], 60, "{:.0f}"),
+        "parameters": lambda row: _mean([run.parameters for run in row.runs], 1_000_000, "{:.1f} M"),
+    }
+    if published:
+        columns["published"] = lambda row: f"{published[row.system]:.2f}" if row.system in published else EMPTY_CELL
+    means = [fmean(row.scores) for row in rows]
+    several = len(rows) < len(runs)
+    notes = ["Means over seeds ± sample standard deviations."] if several else []
+    if len(rows) > 1:
+        notes += marks_notes(rows[0].system, tests.samples, tests.trials, tests.seed, several)
+    return Table(
+        tuple(columns),
+        tuple(tuple(cell(row) for cell in columns.values()) for row in rows),
+        tuple(notes),
+        frozenset((number, 2) for number, mean in enumerate(means) if mean == max(means)),
     )
-    best = frozenset((number, 2) for number, mean in enumerate(means) if mean == max(means))
-    several = len(by_system) < len(runs)
-    notes = ["Means over seeds ± sample standard deviations."] * several
-    if len(by_system) > 1:
-        notes += marks_notes(next(iter(by_system)), tests.samples, tests.trials, tests.seed, several)
-    return Table(header, tuple(rows), tuple(notes), best)
 
 
 def _outputs(runs: Sequence[CountedRun], text: Text) -> list[Output]:
-    return [Output(run.system, run.name, run.counts[text], "+".join(map(str, run.seeds))) for run in runs]
+    return [Output(run.system, run.name, run.counts[text], _joined(run.seeds)) for run in runs]
+
+
+def _joined(seeds: Sequence[int]) -> str:
+    return "+".join(map(str, seeds))
 
 
 def _cell(scores: Sequence[float], paired: Significance | None = None) -> str:
@@ -284,5 +297,6 @@ def _cell(scores: Sequence[float], paired: Significance | None = None) -> str:
     return with_deviation(fmean(scores), deviation) + (paired.mark if paired else "")
 
 
-def _mean(values: Sequence[float], form: str) -> str:
-    return form.format(fmean(values)) if values else EMPTY_CELL
+def _mean(values: Sequence[float | None], unit: float, form: str) -> str:
+    known = [value / unit for value in values if value is not None]
+    return form.format(fmean(known)) if known else EMPTY_CELL
