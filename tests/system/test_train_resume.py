@@ -211,7 +211,8 @@ def test_what_a_training_leaves_and_what_it_refuses(run: Run, tmp_path: Path) ->
         *("config.yaml", "codec", "data", "log.jsonl", "loss.png", "checkpoints", "best", "model.safetensors"),
         "manifest.json",
     }
-    set_search(model, SearchConfiguration(beam_size=7, length_power=1.5))
+    assert load_saved_configuration(model).search == SearchConfiguration(length_power=1.5)  # which suits derivations
+    set_search(model, SearchConfiguration(beam_size=7, length_power=2.5))
     code, _, errors = run(model, *keys, "model.hidden_size=9")
     assert code == 1
     assert errors.startswith(f"ConfigError: {model / 'config.yaml'}: ")
@@ -223,10 +224,11 @@ def test_what_a_training_leaves_and_what_it_refuses(run: Run, tmp_path: Path) ->
     assert code == 0
     assert "resuming after update 4" in errors
     assert {path.name: path.read_bytes() for path in (model / "codec").iterdir()} == codec
-    assert load_saved_configuration(model).search.beam_size == 7  # what was tuned stays
+    assert load_saved_configuration(model).search == SearchConfiguration(beam_size=7, length_power=2.5)  # as tuned
     code, _, _ = run(model, *keys, "search.beam_size=3")
     assert code == 0
-    assert load_saved_configuration(model).search == SearchConfiguration(beam_size=3)  # unless the recipe says more
+    search = load_saved_configuration(model).search
+    assert search == SearchConfiguration(beam_size=3, length_power=2.5)  # but for what the recipe says
 
 
 def test_another_corpus_is_refused_before_anything_is_changed(run: Run, experiment: Experiment, tmp_path: Path) -> None:

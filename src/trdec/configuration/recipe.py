@@ -1,4 +1,4 @@
-"""Settings fit for the size of a corpus, each with its reason: the defaults of a training, and what `init` writes."""
+"""Settings fit for a corpus and a system: the defaults of a training, and what `init` writes with their reasons."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from trdec.configuration.sections import SearchConfiguration
 from trdec.configuration.values import write_yaml
+from trdec.systems import System
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,15 @@ def recipe_for(pairs: int, batch_size: int | None = None) -> tuple[Setting, ...]
         Setting("training.optimiser.learning_rate", 0.002 if small else 0.001, "Adam's rate at its highest"),
         Setting("training.schedule.warmup_updates", min(200 if small else 1000, updates // 4), "updates that it rises"),
     )
+
+
+def search_for(system: System) -> SearchConfiguration:
+    """How a model of this system translates before it is tuned.
+
+    Where the tree is uncertain, the most probable tree is a small one: derivations come out too short at the power 1
+    that suits sequences.
+    """
+    return SearchConfiguration(length_power=1.5 if system.target == "derivation" else 1.0)
 
 
 def with_recipe(content: Mapping[str, Any], pairs: int) -> dict[str, Any]:

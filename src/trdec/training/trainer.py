@@ -21,6 +21,7 @@ from pathlib import Path
 import torch
 
 from trdec.configuration import CONFIGURATION_FILE, Configuration, check_unchanged, load_saved_configuration
+from trdec.configuration.recipe import search_for
 from trdec.configuration.sections import TrainingConfiguration
 from trdec.data.batch import Batcher, Change
 from trdec.data.codec import Codec
@@ -127,15 +128,18 @@ def _begin(configuration: Configuration, observer: Observer, workers: int) -> Pr
     for line in preparation.report.lines():
         observer.note(line)
     with write_errors(directory), replacing_model_file(directory, CONFIGURATION_FILE) as temporary:
-        _with_tuned_search(configuration, directory).save(temporary)
+        _with_search(configuration, directory).save(temporary)
     return preparation
 
 
-def _with_tuned_search(configuration: Configuration, directory: Path) -> Configuration:
-    """The configuration, with what `trdec tune` found for the model in the directory unless it says how to search."""
-    if "search" in configuration.model_fields_set or not Checkpoints(directory / "checkpoints").paths():
-        return configuration
-    return configuration.model_copy(update={"search": load_saved_configuration(directory).search})
+def _with_search(configuration: Configuration, directory: Path) -> Configuration:
+    """The configuration with all of `search`: what it leaves out is what the model in the directory does, which may
+    have been tuned, or else what suits the system.
+    """
+    resumed = bool(Checkpoints(directory / "checkpoints").paths())
+    other = load_saved_configuration(directory).search if resumed else search_for(configuration.system)
+    given = {key: getattr(configuration.search, key) for key in configuration.search.model_fields_set}
+    return configuration.model_copy(update={"search": other.model_copy(update=given)})
 
 
 def _change(codec: Codec, configuration: Configuration) -> Change | None:

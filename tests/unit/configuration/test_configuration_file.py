@@ -11,7 +11,7 @@ import yaml
 
 from trdec.configuration import Configuration, check_unchanged, load_configuration
 from trdec.configuration.configuration import flatten
-from trdec.configuration.recipe import recipe_for
+from trdec.configuration.recipe import recipe_for, search_for
 from trdec.configuration.reference import configuration_reference
 from trdec.configuration.sections import BatchConfiguration, ModelConfiguration
 from trdec.errors import ConfigError, FileError
@@ -36,6 +36,11 @@ def write(tmp_path: Path) -> Any:
         return path
 
     return write
+
+
+def test_what_writes_derivations_is_ranked_more_by_its_length() -> None:
+    powers = {name: search_for(system).length_power for name, system in SYSTEMS.items()}
+    assert powers == {name: 1.5 if name.startswith("trdec") else 1.0 for name in SYSTEMS}
 
 
 def test_what_a_file_leaves_out_is_the_recipe_for_the_size_of_its_corpus(write: Any, tmp_path: Path) -> None:
