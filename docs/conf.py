@@ -64,7 +64,7 @@ python_api
 :caption: To know it
 
 results
-results/or-en-small/report
+results/or-en-half/report
 toy_language
 architecture
 paper_map
