@@ -64,7 +64,7 @@ python_api
 :caption: To know it
 
 results
-results/or-en-half/report
+results/or-en-ten-passes/report
 toy_language
 architecture
 paper_map

@@ -25,9 +25,9 @@ def recipe_for(pairs: int, batch_size: int | None = None) -> tuple[Setting, ...]
     subwords = 2000 if pairs < 5_000 else 4000 if pairs <= 50_000 else 8000 if pairs <= 500_000 else 16_000
     small, medium = pairs < 20_000, pairs < 200_000
     hidden = 256 if small else 512
-    sentences = batch_size or (16 if small else 32 if medium else 64)
+    sentences = batch_size or (32 if medium else 64)
     embeddings, states, readout = (0.3, 0.2, 0.3) if small else (0.2, 0.1, 0.2) if medium else (0.1, 0.0, 0.1)
-    passes = 20 if small else 10 if medium else 5
+    passes = 40 if pairs <= 10_000 else 20 if small else 10 if medium else 5
     once = max(1, -(-pairs // sentences))
     updates = passes * once
     size = f"of {pairs:,} pairs"
@@ -44,7 +44,7 @@ def recipe_for(pairs: int, batch_size: int | None = None) -> tuple[Setting, ...]
         Setting("model.dropout.readout", readout, "raise them if the dev loss rises while the training loss falls"),
         Setting("training.max_updates", updates, f"about {passes} passes over the pairs"),
         Setting("training.validate_every", once, "about one pass over the pairs"),
-        Setting("training.optimiser.learning_rate", 0.002 if small else 0.001, "Adam's rate at its highest"),
+        Setting("training.optimiser.learning_rate", 0.003 if small else 0.001, "Adam's rate at its highest"),
         Setting("training.schedule.warmup_updates", min(200 if small else 1000, updates // 4), "updates that it rises"),
     )
 

@@ -113,7 +113,7 @@ class BatchConfiguration(_Configuration):
         description="What batch_size counts: sentences, or actions (source pieces plus target steps, without padding).",
     )
     batch_size: int = Field(
-        default=16,
+        default=32,
         ge=1,
         description="The maximum size of a batch; of actions, a longer example makes a batch alone. "
         "The paper's or-en system was trained with about 800 actions.",
@@ -319,7 +319,7 @@ class OptimiserConfiguration(_Configuration):
     """Adam, and the clipping of gradients."""
 
     learning_rate: float = Field(
-        default=0.002, gt=0, description="Adam's learning rate, which the schedule then changes."
+        default=0.003, gt=0, description="Adam's learning rate, which the schedule then changes."
     )
     beta_1: float = Field(default=0.9, ge=0, lt=1, description="Decay of Adam's mean of gradients.")
     beta_2: float = Field(default=0.999, ge=0, lt=1, description="Decay of Adam's mean of squared gradients.")

@@ -67,7 +67,7 @@ def test_what_a_file_says_stands_beside_the_recipe(write: Any, tmp_path: Path) -
     lines = "batches: {batch_size: 30}\nmodel: {dropout: {states: 0.7}}\n"
     found = load_configuration(write(MINIMAL + lines), [f"folder={tmp_path}"])
     assert (found.batches.batch_size, found.model.dropout.states, found.model.dropout.readout) == (30, 0.7, 0.3)
-    assert found.training.max_updates == 20 * 3000 / 30  # as many passes over the pairs as with other batches
+    assert found.training.max_updates == 40 * 3000 / 30  # as many passes over the pairs as with other batches
     steps = load_configuration(
         write(MINIMAL), [f"folder={tmp_path}", *["batches.batch_type=actions", "batches.batch_size=800"]]
     )
