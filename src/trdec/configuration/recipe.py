@@ -20,8 +20,11 @@ class Setting:
     reason: str
 
 
-def recipe_for(pairs: int, batch_size: int | None = None) -> tuple[Setting, ...]:
-    """The settings that depend on a corpus's size, for this many sentence pairs; the batch size may be given."""
+def recipe_for(pairs: int, batch_size: int | None = None, max_updates: int | None = None) -> tuple[Setting, ...]:
+    """The settings that depend on a corpus's size, for this many sentence pairs.
+
+    The number of sentences in a batch and the number of updates may be given.
+    """
     subwords = 2000 if pairs < 5_000 else 4000 if pairs <= 50_000 else 8000 if pairs <= 500_000 else 16_000
     small, medium = pairs < 20_000, pairs < 200_000
     hidden = 256 if small else 512
@@ -29,7 +32,7 @@ def recipe_for(pairs: int, batch_size: int | None = None) -> tuple[Setting, ...]
     embeddings, states, readout = (0.3, 0.2, 0.3) if small else (0.2, 0.1, 0.2) if medium else (0.1, 0.0, 0.1)
     passes = 40 if pairs <= 10_000 else 20 if small else 10 if medium else 5
     once = max(1, -(-pairs // sentences))
-    updates = passes * once
+    updates = max_updates or passes * once
     size = f"of {pairs:,} pairs"
     return (
         Setting("data.source_subwords.size", subwords, f"pieces that words are split into; fit for a corpus {size}"),
@@ -60,13 +63,23 @@ def search_for(system: System) -> SearchConfiguration:
 
 def with_recipe(content: Mapping[str, Any], pairs: int) -> dict[str, Any]:
     """A configuration's content, with the recipe's values for the keys that it leaves out."""
-    batches = content.get("batches")
-    given = batches if isinstance(batches, Mapping) else {}
-    sentences = given.get("batch_size") if given.get("batch_type") != "actions" else None
+    in_actions = _given(content, "batches", "batch_type") == "actions"
+    sentences = None if in_actions else _positive(_given(content, "batches", "batch_size"))
     filled = dict(content)
-    for setting in recipe_for(pairs, sentences if isinstance(sentences, int) and sentences > 0 else None):
-        _fill(filled, setting.key.split("."), setting.value)
+    for setting in recipe_for(pairs, sentences, _positive(_given(content, "training", "max_updates"))):
+        if not (in_actions and setting.key == "batches.batch_size"):  # a number of sentences is none of actions
+            _fill(filled, setting.key.split("."), setting.value)
     return filled
+
+
+def _given(content: Mapping[str, Any], section: str, key: str) -> object:
+    found = content.get(section)
+    return found.get(key) if isinstance(found, Mapping) else None
+
+
+def _positive(value: object) -> int | None:
+    """The value if it is a number that can be meant; what is wrong with any other is reported where it is checked."""
+    return value if isinstance(value, int) and value > 0 else None
 
 
 def _fill(mapping: dict[str, Any], key: Sequence[str], value: object) -> None:

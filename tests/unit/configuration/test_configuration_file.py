@@ -68,6 +68,10 @@ def test_what_a_file_says_stands_beside_the_recipe(write: Any, tmp_path: Path) -
     found = load_configuration(write(MINIMAL + lines), [f"folder={tmp_path}"])
     assert (found.batches.batch_size, found.model.dropout.states, found.model.dropout.readout) == (30, 0.7, 0.3)
     assert found.training.max_updates == 40 * 3000 / 30  # as many passes over the pairs as with other batches
+    with pytest.raises(ConfigError, match="batch_type: actions needs a batch_size"):
+        load_configuration(write(MINIMAL), [f"folder={tmp_path}", "batches.batch_type=actions"])
+    brief = load_configuration(write(MINIMAL), [f"folder={tmp_path}", "training.max_updates=100"])
+    assert brief.training.schedule.warmup_updates == 25  # or the rate would never be reached
     steps = load_configuration(
         write(MINIMAL), [f"folder={tmp_path}", *["batches.batch_type=actions", "batches.batch_size=800"]]
     )
