@@ -27,13 +27,10 @@ CONFIGURATION_FILE = "config.yaml"
 
 AnyModel = TypeVar("AnyModel", bound=BaseModel)
 
-FREE_KEYS = frozenset(
+KEYS_WITHOUT_EFFECT = frozenset(
     {
-        "training.max_updates",
-        "training.early_stopping",
         "training.checkpoint_every",
         "training.log_every",
-        "training.final_weights",
         "training.max_skipped",
         "training.device",
         "training.threads",
@@ -44,10 +41,13 @@ FREE_KEYS = frozenset(
         "search.length_power",
     }
 )
-"""The keys that may change when a training is resumed, besides paths: data are identified by their content.
+"""The keys on which it does not depend what a training learns, besides paths: data are identified by their content.
 
 Another device or number of threads rounds differently, but is still the same experiment.
 """
+
+FREE_KEYS = KEYS_WITHOUT_EFFECT | {"training.max_updates", "training.early_stopping", "training.final_weights"}
+"""The keys that may change when a training is resumed, besides paths."""
 
 
 class Configuration(BaseModel):

@@ -25,7 +25,9 @@ class CountedBLEU(BLEU):
     """sacreBLEU's BLEU of lines that hold what it counts in each sentence instead of the sentence."""
 
     def __init__(self, tokenise: str = "none") -> None:
-        super().__init__(tokenize=tokenise, force=True)
+        # The text was split into words where it was counted: the tokeniser, which may not be installed here, is a name.
+        super().__init__(tokenize="none", force=True)
+        self.tokenizer_signature = tokenise
         self.num_refs = 1
 
     def _extract_corpus_statistics(self, hypotheses: Sequence[str], references: Any) -> list[list[int]]:  # noqa: ARG002

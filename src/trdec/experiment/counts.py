@@ -7,7 +7,7 @@ instead, and it is enough to test the runs of one experiment against those of an
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
@@ -15,12 +15,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from trdec.configuration.configuration import KEYS_WITHOUT_EFFECT, Configuration, flatten
 from trdec.errors import FileError, UsageError
 from trdec.evaluation.counts import NUMBERS, CountedBLEU, count_sentences
 from trdec.evaluation.scores import TOKENISERS, Output, read_references
 from trdec.evaluation.significance import PairedTests, Significance, pair_seeds
 from trdec.evaluation.tables import EMPTY_CELL, Table, marks_notes, with_deviation
-from trdec.experiment.plan import Run, Stage
+from trdec.experiment.plan import Stage
 from trdec.experiment.results import Result, Results, SeedsTogether
 from trdec.files import checksum_of_text, text_checksum, unreadable, writing
 
@@ -39,7 +40,9 @@ class CountedRun(_Record):
     seeds: Annotated[tuple[int, ...], Field(min_length=1)]
     """Several are an ensemble."""
     recipe: str
-    """The checksum of its configuration but for the seed: runs of two recipes are not seeds of one system."""
+    """The checksum of what it was trained on and how, but for the seed: runs of two recipes are not seeds of one
+    system.
+    """
     counts: dict[Text, Annotated[tuple[Counts, ...], Field(min_length=1)]]
     beam_size: int | None = None
     length_power: float | None = None
@@ -91,7 +94,7 @@ def counts_of(results: Results) -> CountsFile:
         CountedRun(
             system=result.run.system,
             seeds=(result.run.seed,),
-            recipe=_recipe(result.run),
+            recipe=recipe_checksum(result.run.training, result.training["depends_on"]["files"].values()),
             counts=counts(result),
             **_search(result),
             updates=result.training["updates"],
@@ -101,14 +104,16 @@ def counts_of(results: Results) -> CountsFile:
         )
         for result in results.results
     ]
+    recipes = {run.system: run.recipe for run in runs}
     ensembles = [
         CountedRun(
             system=ensemble.run.system,
             seeds=tuple(member.seed for member in ensemble.run.members),
-            recipe=_recipe(ensemble.run),
+            recipe=recipes[ensemble.run.system],
             counts=counts(ensemble),
         )
         for ensemble in results.ensembles
+        if ensemble.run.system in recipes
     ]
     return CountsFile(
         title=plan.experiment.title,
@@ -122,9 +127,15 @@ def counts_of(results: Results) -> CountsFile:
     )
 
 
-def _recipe(run: Run) -> str:
-    own = {"output", "folder", "search", "seed"}
-    return checksum_of_text(json.dumps(run.training.model_dump(mode="json", exclude=own), sort_keys=True))
+def recipe_checksum(training: Configuration, checksums: Iterable[str]) -> str:
+    """The same wherever files of these checksums, under whatever names, train the same network in the same way."""
+    keys = {
+        key: value
+        for key, value in flatten(training)
+        if key != "seed" and key not in KEYS_WITHOUT_EFFECT and not isinstance(value, Path)
+    }
+    files = sorted(checksums)
+    return checksum_of_text(json.dumps({"keys": keys, "files": files}, sort_keys=True, default=str))
 
 
 def _search(result: Result) -> dict[str, Any]:
@@ -198,10 +209,14 @@ def _check_same_text(files: Sequence[tuple[Path, CountsFile]], text: Text) -> No
                 f"{first_path} has BLEU with the tokeniser {first.tokenise}, {path} with {content.tokenise}: their "
                 "scores cannot stand in one table."
             )
-    of_files = [(path, content.texts[text].checksum) for path, content in files if text in content.texts]
-    for path, checksum in of_files[1:]:
-        if checksum != of_files[0][1]:
-            raise UsageError(f"{of_files[0][0]} and {path} were scored on different texts: each has its own {text}.")
+    shown: tuple[Text, ...] = (text, "dev")  # the table has a column for dev, too
+    for name in shown:
+        of_files = [(path, content.texts[name].checksum) for path, content in files if name in content.texts]
+        for path, checksum in of_files[1:]:
+            if checksum != of_files[0][1]:
+                raise UsageError(
+                    f"{of_files[0][0]} and {path} were scored on different texts: each has its own {name}."
+                )
 
 
 def _check_distinct(files: Sequence[tuple[Path, CountsFile]]) -> None:

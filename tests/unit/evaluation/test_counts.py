@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trdec.configuration import load_configuration
 from trdec.errors import FileError, UsageError
 from trdec.evaluation.counts import CountedBLEU, count_sentences
 from trdec.evaluation.scores import Output, bleu_metric
@@ -18,6 +19,7 @@ from trdec.experiment.counts import (
     CountsFile,
     counts_tables,
     read_counts,
+    recipe_checksum,
     signature,
     write_counts,
 )
@@ -43,6 +45,12 @@ def test_a_tokeniser_counts_too() -> None:
     assert CountedBLEU("13a").of(counts) == pytest.approx(
         bleu_metric("13a").corpus_score(["Fish, cats."], [["Fish, dogs."]]).score
     )
+
+
+def test_counts_need_no_tokeniser() -> None:
+    found = CountedBLEU("flores200")  # which would fetch a model
+    assert found.of(count_sentences(POOR, REFERENCES)) == CountedBLEU().of(count_sentences(POOR, REFERENCES))
+    assert "tok:flores200" in str(found.get_signature())
 
 
 def test_tests_of_the_counts_are_those_of_the_text() -> None:
@@ -91,6 +99,9 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
     other = (tmp_path / "two", _file(_run("seq2seq", (2,), POOR), checksum="d"))
     with pytest.raises(UsageError, match=r"one and .*two were scored on different texts"):
         list(counts_tables([one, other], "test"))
+    dev = other[1].texts | {"test": one[1].texts["test"]}
+    with pytest.raises(UsageError, match=r"one and .*two were scored on different texts: each has its own dev"):
+        list(counts_tables([one, (tmp_path / "two", other[1].model_copy(update={"texts": dev}))], "test"))
     raw = (tmp_path / "two", _file(_run("seq2seq", (2,), POOR), tokenise="13a"))
     with pytest.raises(UsageError, match=r"tokeniser none, .*two with 13a"):
         list(counts_tables([one, raw], "test"))
@@ -100,6 +111,20 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
     longer = _run("seq2seq", (2,), POOR).model_copy(update={"recipe": "longer"})
     with pytest.raises(UsageError, match=r"seq2seq was trained with one configuration in .*one and with another in"):
         list(counts_tables([one, (tmp_path / "two", _file(longer))], "test"))
+
+
+def test_a_recipe_is_what_is_learnt_from_what(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("system: seq2seq\noutput: a\ndata: {train: {source: a, target: b}, dev: {source: c, target: d}}\n")
+
+    def recipe(*overrides: str, files: tuple[str, ...] = ("1", "2")) -> str:
+        return recipe_checksum(load_configuration(path, overrides), files)
+
+    same = ["seed=2", "output=b", "folder=x", "data.train.source=e", "training.threads=2", "search.beam_size=20"]
+    assert recipe() == recipe(*same, files=("2", "1"))
+    for other in ("model.hidden_size=9", "training.max_updates=9", "system=ccg", "data.min_rule_count=3"):
+        assert recipe() != recipe(other)
+    assert recipe() != recipe(files=("1", "3"))
 
 
 def test_published_scores_stand_only_beside_those_on_test(tmp_path: Path) -> None:
