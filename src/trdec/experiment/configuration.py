@@ -225,6 +225,11 @@ class ExperimentConfiguration(_Configuration):
             known = ", ".join(self.scales) or "none"
             raise UsageError(f"the experiment has no `scale` {name!r}. It has: {known}.")
         scale = self.scales[name]
+        if not self.output.name:
+            raise UsageError(
+                f"at a scale, the experiment's directory is named for it; expected an `output` with a name to add it "
+                f"to, such as experiments/mine, found {str(self.output)!r}."
+            )
         decoding = self.decoding.model_dump() | ({"beam_size": scale.beam_size} if scale.beam_size else {})
         content = self.model_dump() | {
             "output": self.output.with_name(f"{self.output.name}-{name}"),
@@ -340,8 +345,9 @@ changes: {batches.batch_type: sentences, batches.batch_size: 32}
 * **Scales.** `--scale NAME` takes the changes that the file lists under `scales`, and writes to `OUTPUT-NAME`, so that
   sizes do not mix.
 * **Resumable.** Run the same command again, also after `kill -9`: finished runs are skipped, unfinished ones resume
-  from their last checkpoint, and the report is the same as if nothing had happened. A stage is done again only if its
-  data, its configuration or its weights changed.
+  from their last checkpoint, and the report is the same as if nothing had happened. What follows
+  a training is done again only if its text, its search or the weights changed. A training whose data or configuration
+  changed would be another experiment and is refused: choose another `output`, or remove the run's folder.
 * **Tune on dev.** With a `test` text, dev is translated as each run ends, and the test text once all runs have ended.
   `--report` writes the report on what is finished so far: on dev, until the test text has been translated.
 * **Search, too.** With `decoding: {beam_size: [5, 20], length_power: [1, 1.5, 2]}` each run takes the values that are

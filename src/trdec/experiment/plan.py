@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from trdec.configuration import Configuration, load_configuration
+from trdec.configuration.configuration import flatten
 from trdec.configuration.document import override_of
+from trdec.configuration.recipe import recipe_for
 from trdec.configuration.sections import CorpusConfiguration
 from trdec.data.manifest import WEIGHTS
 from trdec.errors import ConfigError, FileError, TrainingError
@@ -202,7 +204,7 @@ def _run(experiment: ExperimentConfiguration, row: RowConfiguration, seed: int, 
     commands: dict[Stage, tuple[str, ...]] = {"train": _command("train", experiment.recipe, *overrides)}
     if run.decoding.is_tuned:
         commands["tune"] = _tuning(run, dev)
-    parses = [getattr(dev, kind) for kind in dict.fromkeys(training.system.trees) if kind in ANNOTATIONS]
+    parses = [_parses(training, kind) for kind in dict.fromkeys(training.system.trees) if kind in ANNOTATIONS]
     if len(parses) < 2:  # `trdec score` takes the parses of one kind
         commands["score"] = _command(
             "score",
@@ -239,8 +241,24 @@ def _translating_stages(experiment: ExperimentConfiguration, run: Run) -> dict[S
     return commands
 
 
+def _parses(training: Configuration, kind: str) -> Path:
+    """Dev's trees of this kind, which the system learns."""
+    corpora = {"data.train": training.located_data.train, "data.dev": training.located_data.dev}
+    for name, corpus in corpora.items():
+        if getattr(corpus, kind) is None:
+            raise ConfigError(
+                f"a system learns {kind} trees, but {name} names no file of them. "
+                f"Give it as {name}.{kind} of the recipe, or leave the system out."
+            )
+    found: Path = getattr(corpora["data.dev"], kind)
+    return found
+
+
 def _source_parses(training: Configuration, text: CorpusConfiguration | TestConfiguration) -> Path | None:
-    """The parses of a text's source, if the system reads such; a test text's are relative to the data's folder."""
+    """The parses of a text's source, if the system reads such.
+
+    Dev's paths are complete here; those of a test text are relative to the data's folder.
+    """
     key = training.system.source_annotation
     if key is None:
         return None
@@ -251,7 +269,7 @@ def _source_parses(training: Configuration, text: CorpusConfiguration | TestConf
             f"a system reads {training.system.source_trees} trees of the source, but {of} names no file of them. "
             f"Give it as {of}.{key} of the {name}, or leave the system out."
         )
-    return training.folder / path
+    return path if isinstance(text, CorpusConfiguration) else training.folder / path
 
 
 def _source_trees(path: Path | None) -> dict[str, Path]:
@@ -315,6 +333,7 @@ class Estimate:
     system: str
     training: float
     translating: float
+    """Dev and the text that is scored, and what is tried on dev to choose how to search."""
 
     @property
     def seconds(self) -> float:
@@ -331,10 +350,15 @@ def estimates(plan: Plan, jobs: int) -> Iterator[Estimate]:
 
 
 def total_seconds(plan: Plan, by_system: dict[str, Estimate], jobs: int) -> float:
-    """The time until the last run ends, if each core takes the next run as soon as it is free."""
+    """The time until the last run ends, if each core takes the next run as soon as it is free.
+
+    An ensemble translates as long as its members do one after another.
+    """
     cores = [0.0] * jobs
     for run in plan.schedule:
         cores[cores.index(min(cores))] += by_system[run.system].seconds
+    for run in plan.ensembles:
+        cores[cores.index(min(cores))] += len(run.members) * by_system[run.system].translating
     return max(cores)
 
 
@@ -343,9 +367,11 @@ def _try(plan: Plan, run: Run) -> Estimate:
         folder = Path(name)
         files = _shortened(run, folder)
         model = folder / "model"
-        sizes = [f"training.{key}={TRIAL_UPDATES}" for key in ("max_updates", "validate_every", "log_every")]
-        subwords = [f"data.{side}_subwords.size=300" for side in ("source", "target")]
-        _trdec(*run.commands["train"], *files, override_of("output", model), *sizes, *subwords, "training.plot=false")
+        values = dict(flatten(run.training))  # the recipe is that of the whole corpus, not of a few lines
+        sizes = [override_of(setting.key, values[setting.key]) for setting in recipe_for(TRIAL_LINES)]
+        sizes += [f"training.{key}={TRIAL_UPDATES}" for key in ("max_updates", "validate_every", "log_every")]
+        sizes += [f"data.{side}_subwords.size=300" for side in ("source", "target")]
+        _trdec(*run.commands["train"], *files, override_of("output", model), *sizes, "training.plot=false")
         row = next(row for row in JsonLines(model / "log.jsonl").rows() if row["event"] == "train")
         return Estimate(
             run.system,
@@ -355,13 +381,15 @@ def _try(plan: Plan, run: Run) -> Estimate:
 
 
 def _translating_seconds(plan: Plan, run: Run, model: Path, actions: int) -> float:
-    """Seconds to translate the test text if a translation has this many actions.
+    """Seconds of all stages that translate, if a translation has this many actions.
 
-    The number is fixed because an untrained model would never end; start-up is measured separately.
+    The number is fixed because an untrained model would never end; start-up is measured separately. Tuning searches
+    once with each beam, which takes as long as the beam is wide.
     """
     source, _ = plan.text("translate")
     parses, kind = plan.source_parses(run, "translate"), run.training.system.source_trees
-    limits = {"max_ratio": 0, "max_extra": actions, "beam_size": max(run.decoding.beam_size)}
+    beams = run.decoding.beam_size
+    limits = {"max_ratio": 0, "max_extra": actions, "beam_size": max(beams)}
 
     def seconds(sentences: int) -> float:
         part, trees = model.with_name(f"first-{sentences}"), model.with_name(f"trees-{sentences}")
@@ -375,8 +403,13 @@ def _translating_seconds(plan: Plan, run: Run, model: Path, actions: int) -> flo
         return time.monotonic() - began
 
     start = seconds(1)
-    lines = sum(1 for _ in read_lines(source))
-    return start + max(0.0, seconds(1 + TRIAL_SENTENCES) - start) * lines / TRIAL_SENTENCES
+    each = max(0.0, seconds(1 + TRIAL_SENTENCES) - start) / TRIAL_SENTENCES
+    searches: dict[Stage, float] = {"tune": sum(beams) / max(beams), "dev": 1, "translate": 1}
+    return sum(
+        start + each * times * sum(1 for _ in read_lines(plan.text(stage)[0]))
+        for stage, times in searches.items()
+        if stage in run.commands
+    )
 
 
 def _shortened(run: Run, folder: Path) -> list[str]:

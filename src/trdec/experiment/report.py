@@ -231,14 +231,17 @@ def _budget(results: Results) -> ReportSection:
         actions = results.mean(system, lambda result: result.training["actions"])
         figures = (f"{updates:,.0f}", f"{examples:,.0f}", str(results.tree_versions(system)))
         rows.append((system, *figures, f"{examples / results.pairs:.2f}", f"{actions / updates:,.0f}"))
-    run = results.plan.runs[0]
-    batches = run.training.batches
     changed = {row.name: row.changes for row in results.plan.experiment.systems if row.changes}
+    alike = [run.training for run in results.plan.runs if run.system not in changed]
     whose = "All systems that are not named below" if changed else "All systems"
     text = [
-        f"{whose} were given the same training: {run.training.training.max_updates:,} updates with batches of "
-        f"{batches.batch_size:,} {batches.batch_type}, the same network size, learning rate, schedule and subwords; "
-        f"none was tuned separately. The training text has {results.pairs:,} sentence pairs.",
+        *(
+            f"{whose} were given the same training: {training.training.max_updates:,} updates with batches of "
+            f"{training.batches.batch_size:,} {training.batches.batch_type}, the same network size, learning rate, "
+            "schedule and subwords; none was tuned separately."
+            for training in alike[:1]
+        ),
+        f"The training text has {results.pairs:,} sentence pairs.",
         *(f"{name} has changes of its own: {_said(changes)}." for name, changes in changed.items()),
         "A system with two tree versions (trdec-binary) has each pair twice among its examples, once with each tree. "
         "The budget is in updates, so it does not see more pairs than the others: it sees each tree half as often.",
@@ -246,7 +249,7 @@ def _budget(results: Results) -> ReportSection:
     said = {run.system: system_name(run.training.system) for run in results.plan.runs}
     if own := [f"{name} is {system}" for name, system in said.items() if name != system]:
         text.append(f"Trees, transforms, target and decoder: {'; '.join(own)}.")
-    if batches.batch_type == "actions":
+    if any(run.training.batches.batch_type == "actions" for run in results.plan.runs):
         text.append("Batches are counted in actions: systems with longer derivations see fewer pairs per update.")
     return ReportSection("What each system was given", tuple(text), tables=(Table(header, tuple(rows)),))
 

@@ -21,7 +21,7 @@ from trdec.data.manifest import WEIGHTS
 from trdec.errors import FileError, TrdecError
 from trdec.experiment.plan import Plan, Run, Stage
 from trdec.experiment.stage_process import start_stage
-from trdec.files import checksum, read_lines, writing
+from trdec.files import checksum, read_lines, text_file, writing
 from trdec.training.observers import JsonLines
 
 LAST_LINES = 5
@@ -155,7 +155,8 @@ class Records:
             before["trials"] = checksum(run.trials) if run.trials.exists() else "missing"
         return {**run.depends_on(stage), "files": files, **before}
 
-    def _checksum(self, path: Path) -> str:
+    def _checksum(self, named: Path) -> str:
+        path, _ = text_file(named)  # without the column or field of it that may be named
         if not path.exists():
             return "missing"
         if path.suffix == ".safetensors":  # it changes while the experiment runs

@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from trdec.configuration import load_configuration
-from trdec.errors import ConfigError, FileError, UsageError
+from trdec.errors import ConfigError, FileError, TrainingError, UsageError
+from trdec.experiment import plan
 from trdec.experiment.configuration import experiment_reference, load_experiment
 from trdec.experiment.plan import make_plan, shell_command
 from trdec.systems import SYSTEMS, System
@@ -109,11 +110,41 @@ def test_a_row_may_have_trees_of_the_source(file: Path) -> None:
         assert load_configuration(recipe, overrides) == run.training
         flags = {stage: "--source-trees" in command for stage, command in run.commands.items() if stage != "train"}
         assert set(flags.values()) == {run is parsed}, flags
+    for stage in ("score", "translate"):
+        command = parsed.commands[stage]  # type: ignore[index]
+        assert command[command.index("--source-trees") + 1] == "data/dev.conllu"
     files = {path.name for path in make_plan(experiment).files(parsed)}
     assert {"dev.conllu", "train.conllu"} <= files
     assert not {"dev.conllu", "train.conllu"} & {path.name for path in make_plan(experiment).files(built)}
     with pytest.raises(ConfigError, match=r"reads dependency trees of the source, but data.dev names no file of them"):
         make_plan(load_experiment(file, [rows]))
+
+
+@pytest.mark.parametrize("split", ["train", "dev"])
+def test_trees_that_a_system_learns_must_have_files(split: str, file: Path) -> None:
+    given = "changes={data.train.dependency: train.conllu, data.dev.dependency: dev.conllu}"
+    assert make_plan(load_experiment(file, ["systems=[trdec-dep]", given])).runs
+    message = rf"a system learns dependency trees, but data\.{split} names no file of them"
+    with pytest.raises(ConfigError, match=message):
+        make_plan(load_experiment(file, ["systems=[trdec-dep]", given, f"changes.data.{split}.dependency=null"]))
+
+
+def test_what_is_tried_to_estimate_times_has_the_size_of_the_run(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("train.vel", "train.en", "dev.vel", "dev.en"):
+        (tmp_path / name).write_text("a line\n" * (30_000 if name.startswith("train") else 1))
+    tried: list[tuple[str, ...]] = []
+
+    def record(*arguments: str) -> None:
+        tried.append(arguments)
+        raise TrainingError("enough")
+
+    monkeypatch.setattr(plan, "_trdec", record)
+    experiment = load_experiment(file, [f"folder={tmp_path}", "changes={}", "systems=[seq2seq]"])
+    with pytest.raises(TrainingError, match="enough"):
+        list(plan.estimates(make_plan(experiment), 1))
+    assert "model.hidden_size=512" in tried[0]
 
 
 def test_code_that_an_experiment_names_is_allowed_to_its_models(file: Path) -> None:
@@ -201,6 +232,11 @@ def test_a_scale_changes_what_it_names_and_has_a_directory_of_its_own(file: Path
     assert scaled.decoding.beam_size == (2,)
     assert run.training.model.hidden_size == 4
     assert run.training.training.max_updates == 7  # as the experiment says
+
+
+def test_an_output_without_a_name_has_no_scales(file: Path) -> None:
+    with pytest.raises(UsageError, match=r"expected an `output` with a name .*found '\.'"):
+        load_experiment(file, ["output=."], scale="tiny")
 
 
 def test_an_unknown_scale_is_named_with_those_there_are(file: Path) -> None:

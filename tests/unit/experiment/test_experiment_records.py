@@ -25,6 +25,9 @@ data:
 """
 
 
+TAGS = "changes={data.train.supertags: train.ccg, data.dev.supertags: dev.ccg}"
+
+
 def _plan(folder: Path, *overrides: str) -> Plan:
     (folder / "recipe.yaml").write_text(RECIPE)
     (folder / "experiment.yaml").write_text("title: One\nrecipe: recipe.yaml\nsystems: [seq2seq]\n")
@@ -59,9 +62,22 @@ def test_other_data_make_every_stage_due(plan: Plan, tmp_path: Path) -> None:
     assert Records(plan).finished(plan.runs[0], "translate") is None
 
 
+def test_another_table_makes_every_stage_due_whichever_column_is_read(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("one\tuno\n")
+    columns = "{source: 'pairs.tsv:1', target: 'pairs.tsv:2'}"
+    plan = _plan(tmp_path, f"changes={{data.train: {columns}, data.dev: {columns}}}")
+    run = plan.runs[0]
+    run.result("train").parent.mkdir(parents=True)
+    run.result("train").write_bytes(b"weights")
+    Records(plan).finish(run, "train", {"updates": 3})
+    assert Records(plan).finished(run, "train") is not None
+    (tmp_path / "pairs.tsv").write_text("two\tdos\n")
+    assert Records(plan).finished(run, "train") is None
+
+
 def test_of_each_seed_the_longest_runs_are_begun_first(tmp_path: Path) -> None:
-    plan = _plan(tmp_path, "systems=[seq2seq, trdec-binary, lin, trdec-dep]", "seeds=[5, 2]")
-    begun = ["trdec-binary, seed 5", "trdec-dep, seed 5", "seq2seq, seed 5", "lin, seed 5"]
+    plan = _plan(tmp_path, "systems=[seq2seq, trdec-binary, ccg, {name: flat, trees: flat}]", "seeds=[5, 2]", TAGS)
+    begun = ["trdec-binary, seed 5", "flat, seed 5", "seq2seq, seed 5", "ccg, seed 5"]
     assert [run.name for run in plan.schedule] == begun + [name.replace("5", "2") for name in begun]
 
 
