@@ -17,7 +17,8 @@ from trdec.translation.model_directory import load_model
 
 SOURCE_ROWS = ("encoder.embedding.weight", "encoder.sequence.embedding.weight")
 ACTION_ROWS = ("decoder.embedding.weight", "output_weight")
-"""The weights that have a row for each source piece, or for each action."""
+SYMBOL_ROWS = ("decoder.symbols.weight",)
+"""The weights that have a row for each source piece, for each action, or for each symbol that can be open."""
 
 _START = object()
 """What the last row of actions belongs to: the action before the first."""
@@ -67,7 +68,9 @@ def take_weights(model: TranslationModel, codec: Codec, parent: TranslationModel
     """Copy the parent's weights of the same name and size; of embeddings and softmax, the rows that both have."""
     pieces = _common(_pieces(codec), _pieces(parent_codec))
     actions = _common(_actions(codec), _actions(parent_codec))
+    symbols = _common(codec.table.symbols, parent_codec.table.symbols)
     rows = dict.fromkeys(SOURCE_ROWS, pieces) | dict.fromkeys(ACTION_ROWS, actions)
+    rows |= dict.fromkeys(SYMBOL_ROWS, symbols)
     theirs, own = weights_of(parent), weights_of(model)
     with torch.no_grad():
         taken = [_copy(weight, theirs.get(name), rows.get(name)) for name, weight in own.items()]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import torch
@@ -99,6 +100,21 @@ def known(child: Any, fresh: Any, parent: Any, new: Codec, old: Codec) -> int:
         else:
             assert torch.equal(child[row], fresh[row]), action
     return count
+
+
+def test_symbols_keep_their_embeddings_in_another_grammar(folder: Path) -> None:
+    codec, parent, _ = load_model(folder / "parent")
+    table = codec.table
+    order = [*reversed(table.symbols[1:]), table.symbols[0]]
+    other = SimpleNamespace(
+        source_tokens=codec.source_tokens, table=SimpleNamespace(actions=table.actions, symbols=order)
+    )
+    sizes = parent.configuration.model_copy(update={"embedding_size": 8})
+    theirs, own = (TranslationModel(sizes, codec.inventory(), "lstm", "tree-transformer") for _ in range(2))
+    take_weights(own, cast(Codec, other), theirs, codec)
+    for row, symbol in enumerate(order):
+        there = theirs.decoder.symbols.weight[table.symbols.index(symbol)]
+        assert torch.equal(own.decoder.symbols.weight[row], there), symbol
 
 
 def test_what_has_another_size_or_name_starts_fresh(folder: Path) -> None:
