@@ -68,7 +68,7 @@ def parse_command(
 
     if text_output is not None and not raw:
         raise UsageError("without --raw the words are those of the input, and --text-output would only copy it.")
-    check_files(file, output, restart)
+    check_files(file, output, text_output, restart)
     choice = ParserChoice(package.value, kind.value, language, model, raw)
     parser = load_parser(choice)
     if restart:

@@ -14,7 +14,17 @@ from typing import IO, TYPE_CHECKING, Any
 from trdec.corpora.parsers import Parser, ParserChoice, load_parser
 from trdec.data.workers import HERE, ShardWorkers
 from trdec.errors import AnnotationError, UsageError
-from trdec.files import STANDARD, Line, checksum_of_text, count_lines, locked, read_lines, write_errors, writing
+from trdec.files import (
+    STANDARD,
+    Line,
+    checksum_of_text,
+    count_lines,
+    locked,
+    read_lines,
+    text_file,
+    write_errors,
+    writing,
+)
 from trdec.trees import treebank
 from trdec.trees.tree import words
 
@@ -22,15 +32,21 @@ if TYPE_CHECKING:
     from trdec.progress import Progress
 
 
-def check_files(source: Path, output: Path, restart: bool) -> None:
+def check_files(source: Path, output: Path, text: Path | None, restart: bool) -> None:
     """Raise an error if the files cannot be used, before time is spent on loading a model."""
-    if STANDARD in (str(source), str(output)):
+    if STANDARD in (str(source), str(output), str(text)):
         raise UsageError("a parse can be resumed only between named files, not '-'. Name the input and the `output`.")
     next(read_lines(source), None)
-    if output.exists() and output.samefile(source):
-        raise UsageError(f"{output}: is the input itself. Choose another `output`.")
-    if output.exists() and not restart:
-        raise UsageError(f"{output}: already exists. Choose another `output`, or parse again with `restart`.")
+    table, _ = text_file(source)  # the input may be a column of it
+    if text is not None and text.absolute() == output.absolute():
+        raise UsageError(f"{text}: is to hold the trees. Choose another `text_output`.")
+    for option, path in (("output", output), ("text_output", text)):
+        if path is None or not path.exists():
+            continue
+        if path.samefile(table):
+            raise UsageError(f"{path}: is the input itself. Choose another `{option}`.")
+        if not restart:
+            raise UsageError(f"{path}: already exists. Choose another `{option}`, or parse again with `restart`.")
 
 
 def annotate(

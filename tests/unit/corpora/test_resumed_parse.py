@@ -190,17 +190,29 @@ def test_a_line_that_is_not_text_keeps_what_was_done_before_it(tmp_path: Path) -
 def test_files_are_checked_before_anything_is_done(tmp_path: Path) -> None:
     source, output = tmp_path / "source", tmp_path / "output"
     with pytest.raises(FileError, match="source: cannot be read: No such file"):
-        check_files(source, output, restart=False)
+        check_files(source, output, None, restart=False)
     source.write_text("a\n")
-    check_files(source, output, restart=False)
+    check_files(source, output, None, restart=False)
     for names in ((Path("-"), output), (source, Path("-"))):
         with pytest.raises(UsageError, match="not '-'"):
-            check_files(*names, restart=False)
+            check_files(*names, None, restart=False)
     with pytest.raises(UsageError, match="source: is the input itself"):
-        check_files(source, source, restart=True)
+        check_files(source, source, None, restart=True)
     output.write_text("")
     with pytest.raises(UsageError, match=r"output: already exists. .*`output`.*`restart`"):
-        check_files(source, output, restart=False)
-    check_files(source, output, restart=True)
+        check_files(source, output, None, restart=False)
+    check_files(source, output, None, restart=True)
+    with pytest.raises(UsageError, match=r"source: is the input itself. Choose another `text_output`"):
+        check_files(source, output, source, restart=True)
+    with pytest.raises(UsageError, match=r"output: is to hold the trees"):
+        check_files(source, output, output, restart=True)
+    (tmp_path / "text").write_text("mine")
+    with pytest.raises(UsageError, match=r"text: already exists. .*`text_output`.*`restart`"):
+        check_files(source, tmp_path / "new", tmp_path / "text", restart=False)
+    table = tmp_path / "pairs.tsv"
+    table.write_text("a\tb\n")
+    check_files(tmp_path / "pairs.tsv:2", output, None, restart=True)
+    with pytest.raises(UsageError, match="is the input itself"):
+        check_files(tmp_path / "pairs.tsv:2", table, None, restart=True)
     with pytest.raises(FileError, match=r"nowhere/output.unfinished: cannot be written: No such file"):
         _parse(source, tmp_path / "nowhere" / "output")
