@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -121,17 +121,28 @@ class Preparation:
         return np.asarray(values, dtype=np.float64)[places]
 
 
+def lock_for_training(directory: Path) -> AbstractContextManager[None]:
+    """The lock of a model directory, which is made; TrainingError if a training holds it."""
+    with write_errors(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+    refusal = TrainingError(
+        f"{directory}: another process is training in this directory. Wait for it, or choose another output."
+    )
+    return locked(directory / ".lock", refusal)
+
+
 def prepare(
     configuration: DataConfiguration,
     system: System,
     directory: Path,
     workers: ShardWorkers = HERE,
     progress: Progress | None = None,
+    is_training: bool = False,
 ) -> Preparation:
     """The preparation in a model directory, made (again) if there is none or if anything it depends on changed.
 
-    The result is the same, byte for byte, whoever the workers are. Data that a model in the directory was trained on
-    are never replaced by others.
+    The result is the same, byte for byte, whoever the workers are. Data that a model in the directory was trained on,
+    or that another process is training on, are never replaced by others. A training holds the directory's lock itself.
     """
     names = ["train", *(f"further.{place}" for place in range(len(configuration.further)))]
     files = zip(names, configuration.corpora, strict=True)
@@ -145,7 +156,8 @@ def prepare(
         found = _reusable(directory, inputs, system)
         if found is None:
             maker = Maker(configuration, system, train, dev, workers, progress or _silent)
-            _make(maker, directory, inputs)
+            with nullcontext() if is_training else lock_for_training(directory):
+                _make(maker, directory, inputs)
             found = Preparation.open(directory, system.foreign_code)
         else:
             log.info("%s: nothing changed, used again", directory / "data")

@@ -27,12 +27,12 @@ from trdec.data.batch import Batcher, Change
 from trdec.data.codec import Codec
 from trdec.data.drawn_trees import DrawnTrees
 from trdec.data.manifest import replacing_model_file
-from trdec.data.prepare import Preparation, prepare
+from trdec.data.prepare import Preparation, lock_for_training, prepare
 from trdec.data.store import Example
 from trdec.data.subword_dropout import SubwordDropout
 from trdec.data.workers import Processes
 from trdec.errors import ConfigError, TrainingError, memory_errors
-from trdec.files import locked, write_errors
+from trdec.files import write_errors
 from trdec.model.translation_model import TranslationModel
 from trdec.systems import system_name
 from trdec.training.checkpoint import Checkpoints
@@ -68,7 +68,7 @@ def train(
     with contextlib.ExitStack() as held:
         with ranks.turn_of_first():
             if ranks.is_first:
-                held.enter_context(_lock(directory))
+                held.enter_context(lock_for_training(directory))
                 parent = _parent(configuration)  # before the data are prepared, which may take hours
                 preparation = _begin(configuration, observer, workers)
         if not ranks.is_first:
@@ -101,16 +101,6 @@ def train(
         return Loop(model, corpus, training, directory, observers, device, bleu, seed, ranks).run()
 
 
-def _lock(directory: Path) -> contextlib.AbstractContextManager[None]:
-    """The lock of a model directory, which is made."""
-    with write_errors(directory):
-        directory.mkdir(parents=True, exist_ok=True)
-    refusal = TrainingError(
-        f"{directory}: another process is training in this directory. Wait for it, or choose another output."
-    )
-    return locked(directory / ".lock", refusal)
-
-
 def _parent(configuration: Configuration) -> Parent | None:
     """The model to start from; None where there are checkpoints, since the weights are then theirs."""
     path = configuration.training.start_from
@@ -124,7 +114,7 @@ def _begin(configuration: Configuration, observer: Observer, workers: int) -> Pr
     directory = configuration.output
     _check_same_training(configuration, directory)
     data, system = configuration.located_data, configuration.system
-    preparation = prepare(data, system, directory, Processes(workers), observer.progress)
+    preparation = prepare(data, system, directory, Processes(workers), observer.progress, is_training=True)
     for line in preparation.report.lines():
         observer.note(line)
     with write_errors(directory), replacing_model_file(directory, CONFIGURATION_FILE) as temporary:

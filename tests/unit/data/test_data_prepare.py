@@ -17,7 +17,7 @@ import pytest
 
 from support.toy_corpora import changed_system, configuration, files
 from trdec.configuration.sections import DataConfiguration, FilterConfiguration, SubwordConfiguration
-from trdec.data.prepare import Preparation, prepare
+from trdec.data.prepare import Preparation, lock_for_training, prepare
 from trdec.data.workers import Processes
 from trdec.errors import (
     FileError,
@@ -119,6 +119,20 @@ def test_what_a_model_was_trained_on_is_never_replaced(trained: str, toy: Path, 
     assert contents(model) == before
 
 
+def test_what_another_process_is_training_on_is_never_replaced(toy: Path, tmp_path: Path) -> None:
+    model, small = tmp_path / "model", {"train": files(toy, "dev")}
+    other = configuration(toy, **small, target_subwords=SubwordConfiguration(size=80))
+    prepare(configuration(toy, **small), SYSTEMS["seq2seq"], model)
+    before = identity(model)
+    with lock_for_training(model):
+        prepare(configuration(toy, **small), SYSTEMS["seq2seq"], model)
+        with pytest.raises(TrainingError, match=r"model: another process is training in this directory"):
+            prepare(other, SYSTEMS["seq2seq"], model)
+        assert identity(model) == before
+        prepare(other, SYSTEMS["seq2seq"], model, is_training=True)  # which holds the lock itself
+    assert identity(model) != before
+
+
 def test_a_changed_file_is_prepared_again(folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     data = configuration(folder, train=files(folder, "dev"))
     prepare(data, SYSTEMS["trdec-binary"], tmp_path / "model")
@@ -202,7 +216,7 @@ prepare(configuration(Path({str(toy)!r})), SYSTEMS["seq2seq"], Path({str(tmp_pat
     assert not (tmp_path / "model" / "data").exists()
     made = prepare(configuration(toy), SYSTEMS["seq2seq"], tmp_path / "model")
     assert len(made.train) == 600
-    assert {path.name for path in (tmp_path / "model").iterdir()} == {".data.lock", "codec", "data"}
+    assert {path.name for path in (tmp_path / "model").iterdir()} == {".data.lock", ".lock", "codec", "data"}
 
 
 def test_an_error_leaves_what_was_there(folder: Path, tmp_path: Path) -> None:
