@@ -140,7 +140,9 @@ def _training_pairs(content: dict[str, Any]) -> int | None:
     try:
         folder, data = Path(content.get("folder", "")).expanduser(), content["data"]
         corpora = [*(data["train"] if isinstance(data["train"], list) else [data["train"]]), *data.get("further", ())]
-        pairs: float = sum(count_lines(folder / corpus["source"]) * corpus.get("weight", 1) for corpus in corpora)
+        pairs = 0.0
+        for corpus in corpora:
+            pairs += count_lines(folder / Path(corpus["source"]).expanduser()) * corpus.get("weight", 1)
         return round(pairs)
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError, RuntimeError, TrdecError):
         return None

@@ -20,10 +20,10 @@ class Setting:
     reason: str
 
 
-def recipe_for(pairs: int, batch_size: int | None = None, max_updates: int | None = None) -> tuple[Setting, ...]:
+def recipe_for(pairs: int, batch_size: int | None = None, accumulate: int = 1) -> tuple[Setting, ...]:
     """The settings that depend on a corpus's size, for this many sentence pairs.
 
-    The number of sentences in a batch and the number of updates may be given.
+    The number of sentences in a batch may be given, and how many batches make an update.
     """
     subwords = 2000 if pairs < 5_000 else 4000 if pairs <= 50_000 else 8000 if pairs <= 500_000 else 16_000
     small, medium = pairs < 20_000, pairs < 200_000
@@ -31,8 +31,8 @@ def recipe_for(pairs: int, batch_size: int | None = None, max_updates: int | Non
     sentences = batch_size or (32 if medium else 64)
     embeddings, states, readout = (0.3, 0.2, 0.3) if small else (0.2, 0.1, 0.2) if medium else (0.1, 0.0, 0.1)
     passes = 40 if pairs <= 10_000 else 20 if small else 10 if medium else 5
-    once = max(1, -(-pairs // sentences))
-    updates = max_updates or passes * once
+    once = max(1, -(-pairs // (sentences * accumulate)))
+    updates = passes * once
     size = f"of {pairs:,} pairs"
     return (
         Setting("data.source_subwords.size", subwords, f"pieces that words are split into; fit for a corpus {size}"),
@@ -66,7 +66,7 @@ def with_recipe(content: Mapping[str, Any], pairs: int) -> dict[str, Any]:
     in_actions = _given(content, "batches", "batch_type") == "actions"
     sentences = None if in_actions else _positive(_given(content, "batches", "batch_size"))
     filled = dict(content)
-    for setting in recipe_for(pairs, sentences, _positive(_given(content, "training", "max_updates"))):
+    for setting in recipe_for(pairs, sentences, _positive(_given(content, "training", "accumulate")) or 1):
         if not (in_actions and setting.key == "batches.batch_size"):  # a number of sentences is none of actions
             _fill(filled, setting.key.split("."), setting.value)
     return filled

@@ -52,6 +52,13 @@ def test_what_a_file_leaves_out_is_the_recipe_for_the_size_of_its_corpus(write: 
         }
 
 
+def test_a_corpus_at_home_is_counted(write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "a.src").write_text("a line\n" * 640)
+    found = load_configuration(write(MINIMAL.replace("source: a.src", "source: ~/a.src", 1)))
+    assert found.training.validate_every == 640 / 32
+
+
 def test_several_corpora_count_as_often_as_they_are_seen(write: Any, tmp_path: Path) -> None:
     (tmp_path / "a.src").write_text("a line\n" * 30_000)
     (tmp_path / "b.src").write_text("a line\n" * 100)
@@ -70,8 +77,8 @@ def test_what_a_file_says_stands_beside_the_recipe(write: Any, tmp_path: Path) -
     assert found.training.max_updates == 40 * 3000 / 30  # as many passes over the pairs as with other batches
     with pytest.raises(ConfigError, match="batch_type: actions needs a batch_size"):
         load_configuration(write(MINIMAL), [f"folder={tmp_path}", "batches.batch_type=actions"])
-    brief = load_configuration(write(MINIMAL), [f"folder={tmp_path}", "training.max_updates=100"])
-    assert brief.training.schedule.warmup_updates == 25  # or the rate would never be reached
+    several = load_configuration(write(MINIMAL + lines), [f"folder={tmp_path}", "training.accumulate=4"])
+    assert several.training.max_updates == 40 * 3000 / (4 * 30)
     steps = load_configuration(
         write(MINIMAL), [f"folder={tmp_path}", *["batches.batch_type=actions", "batches.batch_size=800"]]
     )
