@@ -205,8 +205,9 @@ def dev_bleu(model: TranslationModel, codec: Codec, data: DataConfiguration, pro
     device = next(model.parameters()).device.type
     key = codec.system.source_annotation
     parses = None if key is None else getattr(data.dev, key)
-    sources = parsed_lines(codec.system, (line.text for line in read_lines(data.dev.source)), parses)
     references = [line.text for line in read_lines(data.dev.target)]
+    texts = (line.text for line in read_lines(data.dev.source))
+    sources = parsed_lines(codec.system, texts, parses, len(references))
     finished = None if progress is None else lambda done: progress("translating dev", done, len(references))
     translations = Translator([model], codec, device=device).stream(sources, BeamSettings(1), progress=finished)
     metric = bleu_metric(bleu_tokeniser(references, data.target_tokeniser != "none"))

@@ -65,12 +65,17 @@ def source_parses(system: System, file: Path | None) -> dict[str, Path]:
     return {} if key is None or file is None else {key: file}
 
 
-def parsed_lines(system: System, texts: Iterable[str], file: Path | None) -> Iterator[str] | Iterator[ParsedLine]:
-    """Each line with its parse, if the system reads parses: of constituency trees, the file has one per line."""
+def parsed_lines(
+    system: System, texts: Iterable[str], file: Path | None, sentences: int | None = None
+) -> Iterator[str] | Iterator[ParsedLine]:
+    """Each line with its parse, if the system reads parses.
+
+    Where the number of sentences is not known, the file has one constituency tree per line.
+    """
     if not source_parses(system, file) or file is None:
         return iter(texts)
     assert system.source_trees is not None
-    found = records(system.source_trees, file, count_lines(file))
+    found = records(system.source_trees, file, count_lines(file) if sentences is None else sentences)
     return _beside(texts, (parse_lines(file, record) for record in found), file)
 
 

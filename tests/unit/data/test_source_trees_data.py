@@ -13,6 +13,7 @@ from trdec.configuration.sections import (
     CorpusConfiguration,
     DataConfiguration,
     FilterConfiguration,
+    ModelConfiguration,
     SubwordConfiguration,
 )
 from trdec.corpora.toy.generate import write_corpus
@@ -21,8 +22,10 @@ from trdec.data.prepare import Preparation, prepare
 from trdec.data.source_form import BracketedSource, SourcePlace, TreeSource
 from trdec.data.store import ARRAYS, Example, Examples, Prepared, PreparedWriter, with_source_trees
 from trdec.errors import StoredDataError, UntrustedCodeError, UsageError
+from trdec.model.translation_model import TranslationModel
 from trdec.systems import SYSTEMS, System, system_name
 from trdec.targets.actions import EmitWord
+from trdec.training.metrics import dev_bleu
 from trdec.trees.tree import Nonterminal, words
 
 SMALL = SubwordConfiguration(size=90)
@@ -97,6 +100,19 @@ def test_a_missing_file_of_source_trees_is_named(toy: Path, tmp_path: Path) -> N
         r"data.train.source_constituency",
     ):
         prepare(from_english(toy, source_constituency=None), system(source_trees="constituency"), tmp_path)
+
+
+def test_dev_is_translated_with_parses_over_several_lines(toy: Path, tmp_path: Path) -> None:
+    parses = tmp_path / "dev.con"
+    parses.write_text((toy / "dev.en.con").read_text().replace(" (VP", "\n  (VP"))
+    data = from_english(toy)
+    data = data.model_copy(update={"dev": data.dev.model_copy(update={"source_constituency": parses})})
+    made = prepare(data, system(source_trees="constituency"), tmp_path / "model")
+    sizes = ModelConfiguration(embedding_size=4, hidden_size=4)
+    network = TranslationModel(sizes, made.codec.inventory(), "tree-lstm", "tree").eval()
+    translated: list[int] = []
+    dev_bleu(network, made.codec, data, lambda _task, done, _total: translated.append(done))
+    assert translated[-1] == len((toy / "dev.en").read_text().splitlines())
 
 
 def test_sources_without_a_good_tree_are_left_out_and_counted(toy: Path, tmp_path: Path) -> None:
