@@ -7,7 +7,7 @@ from random import Random
 
 from trdec.data.codec import Codec
 from trdec.data.store import Example
-from trdec.errors import UnknownRuleError
+from trdec.errors import UnknownActionError, UnknownRuleError
 from trdec.systems import ANNOTATIONS
 from trdec.trees import treebank
 from trdec.trees.by_name import builder_called
@@ -43,5 +43,5 @@ class DrawnTrees:
             return replace(
                 example, actions=codec.encode_target(treebank.respell(codec.system.transform(drawn), spelling))
             )
-        except UnknownRuleError:  # a tree that no tree of the preparation is like
+        except (UnknownRuleError, UnknownActionError):  # a tree that no tree of the preparation is like
             return example

@@ -70,7 +70,7 @@ def _checked(name: str, builder: Builder) -> Builder:
         check_tree(name, tree, sentence)
         return tree
 
-    return Builder(builder.description, shape)
+    return Builder(builder.description, shape, builder.is_random)
 
 
 @contextlib.contextmanager

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -13,7 +15,10 @@ from trdec.configuration.sections import BatchConfiguration, DataConfiguration
 from trdec.data.batch import Batcher
 from trdec.data.drawn_trees import DrawnTrees
 from trdec.data.prepare import Preparation, prepare
-from trdec.trees.tree import words
+from trdec.systems import System
+from trdec.trees import by_name
+from trdec.trees.builders import Builder
+from trdec.trees.tree import Nonterminal, Terminal, Tree, words
 
 DRAWN = BatchConfiguration(trees="drawn")
 
@@ -84,3 +89,22 @@ def test_a_tree_that_needs_a_rule_of_no_other_is_not_drawn(tmp_path: Path) -> No
     drawn, example = DrawnTrees(made.codec, seed=1), made.train[0]
     for epoch in range(20):  # all of which would be lucky once in a million times
         assert (drawn(example, 0, epoch).actions == example.actions).all()
+
+
+def test_a_tree_that_needs_a_label_of_no_other_is_not_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def labelled(sentence: Sequence[str], generator: Random) -> Tree:
+        return Nonterminal(f"L{generator.randrange(10**9)}", tuple(map(Terminal, sentence)))
+
+    for name, line in (("source", "ein haus steht"), ("target", "a house stands")):
+        (tmp_path / name).write_text(f"{line}\n")
+    corpus = {"source": tmp_path / "source", "target": tmp_path / "target"}
+    sizes = {f"{side}_subwords": {"size": 20} for side in ("source", "target")}
+    data = DataConfiguration.model_validate({"train": corpus, "dev": corpus, **sizes})
+    monkeypatch.setitem(by_name.BUILDERS, "random-binary", Builder("labels", labelled))
+    by_name.builder_called.cache_clear()
+    for target in ("lin", "derivation"):
+        system = System.model_validate({"trees": ["random-binary"], "target": target})
+        made = prepare(data, system, tmp_path / target)
+        assert (DrawnTrees(made.codec, seed=1)(made.train[0], 0, 5).actions == made.train[0].actions).all()
+    monkeypatch.undo()
+    by_name.builder_called.cache_clear()

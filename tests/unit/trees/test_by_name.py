@@ -59,6 +59,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Module:
 def test_a_function_in_the_current_directory_is_found(module: Module) -> None:
     path = module("own_pairs", PAIRS)
     builder = builder_called("own_pairs:pairs")
+    assert not builder.is_random
     assert repr(builder(["a", "b", "c"], Random(1))) == "(ROOT (ALL (PAIR a b) (PAIR c)))"
     assert builder.description == "Words two by two."
     assert extension_file("own_pairs:pairs") == path
@@ -67,6 +68,7 @@ def test_a_function_in_the_current_directory_is_found(module: Module) -> None:
 def test_a_builder_is_given_the_generator(module: Module) -> None:
     module("own_random", PAIRS)
     builder = builder_called("own_random:shuffled")
+    assert builder.is_random
     sentence = [f"w{number}" for number in range(50)]
     assert builder(sentence, Random(3)) == builder(sentence, Random(3))
     assert len({builder(sentence, Random(seed)) for seed in range(9)}) > 1
