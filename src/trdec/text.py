@@ -12,7 +12,7 @@ from typing import Any, Literal
 import sentencepiece
 
 from trdec.errors import SubwordError
-from trdec.tokenisers import Tokeniser
+from trdec.tokenisers import WORD_START, Tokeniser
 
 UNKNOWN = "<unk>"
 """The piece for everything that has no piece of its own."""
@@ -40,6 +40,11 @@ class Subwords:
             self._processor.LoadFromSerializedProto(model)
         except (RuntimeError, OSError) as error:
             raise SubwordError("not a sentencepiece model. Expected a file that sentencepiece trained.") from error
+        if any(map(self._processor.is_byte, range(self._processor.get_piece_size()))):
+            raise SubwordError(
+                "expected pieces of characters, found pieces of bytes, which spell no text by themselves. Train the "
+                "model without byte_fallback."
+            )
         self.split = lru_cache(maxsize=100_000)(self._split)
 
     @classmethod
@@ -98,11 +103,13 @@ class Subwords:
             raise SubwordError(f"cannot learn {size} {kind} pieces from this text: {_reason(str(error))}") from error
         return cls(buffer.getvalue())
 
-    def for_spaced_words(self) -> Subwords:
-        """The same model for words that carry their spaces: it adds none of its own."""
+    def for_words_of(self, tokeniser: Tokeniser) -> Subwords:
+        """The same model for a tokeniser's words: it marks where they begin, unless they carry their spaces."""
+        if not tokeniser.marks_spaces and self.split("a")[0].startswith(WORD_START):
+            return self
         processor = sentencepiece.SentencePieceProcessor()
         processor.LoadFromSerializedProto(self.model)
-        processor.override_normalizer_spec(**_AS_WRITTEN)
+        processor.override_normalizer_spec(**(_AS_WRITTEN if tokeniser.marks_spaces else {"add_dummy_prefix": True}))
         return Subwords(processor.serialized_model_proto())
 
     def save(self, path: Path) -> None:

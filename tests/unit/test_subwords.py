@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import re
 from pathlib import Path
 
 import pytest
+import sentencepiece
 
 from trdec.errors import EncodingError, SubwordError
 from trdec.files import read_lines, split_words
-from trdec.text import UNKNOWN, Subwords
-from trdec.tokenisers import MosesTokeniser
+from trdec.text import UNKNOWN, Side, Subwords
+from trdec.tokenisers import MosesTokeniser, Tokeniser, UnicodeTokeniser
 
 LINES = ["the cat eats the fish", "the fishes eat cats", "a cat and a fish eat", "cats and fishes"] * 20
 
@@ -57,6 +59,25 @@ def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.model").write_text("hello")
     with pytest.raises(SubwordError, match=r"bad\.model: not a sentencepiece model\."):
         Subwords.load(tmp_path / "bad.model")
+
+
+def test_pieces_of_bytes_are_refused(tmp_path: Path) -> None:
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(LINES), model_writer=model, model_type="bpe", vocab_size=300, byte_fallback=True
+    )
+    (tmp_path / "bytes.model").write_bytes(model.getvalue())
+    with pytest.raises(SubwordError, match=r"bytes\.model: expected pieces of characters, found pieces of bytes"):
+        Subwords.load(tmp_path / "bytes.model")
+
+
+def test_a_model_serves_words_with_and_without_their_spaces() -> None:
+    line = "the cat eats fish"
+    for model in (Subwords.train(LINES, "bpe", 30), Subwords.train_on_words({"▁the": 2, "▁cat": 1, "s": 1}, "bpe", 14)):
+        for tokeniser in (Tokeniser(), UnicodeTokeniser()):
+            side = Side(model.for_words_of(tokeniser), tokeniser)
+            assert side.text_of(side.pieces(side.split(line))) == line
+    assert model.for_words_of(UnicodeTokeniser()).split("s") == ("s",)
 
 
 def test_too_many_pieces_for_the_text_are_refused() -> None:

@@ -98,8 +98,7 @@ class Maker:
     def _side(self, name: str, texts: Sequence[Path], subwords: SubwordConfiguration) -> Side:
         tokeniser = side_tokeniser(self._configuration, name)
         if subwords.model is not None:
-            given = Subwords.load(subwords.model)
-            return Side(given.for_spaced_words() if tokeniser.marks_spaces else given, tokeniser)
+            return Side(Subwords.load(subwords.model).for_words_of(tokeniser), tokeniser)
         total = sum(map(count_lines, texts))
         every = -(-total // SUBWORD_SENTENCES) or 1
         learning = f"learning {name} subwords"
