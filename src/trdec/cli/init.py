@@ -60,6 +60,10 @@ def init_command(
         "--dev-target": dev_target,
         **({"--trees": trees, "--dev-trees": dev_trees} if kind else {}),
     }
+    if kind is None and (trees or dev_trees):
+        raise UsageError(
+            f"--trees, --dev-trees: {system} learns no trees of a parser. Leave them out, or choose another --system."
+        )
     asks = sys.stdin.isatty() and None in given.values()
     files = _complete(given, kind)
     if asks:
@@ -128,7 +132,7 @@ def _data(
         yield Setting(f"data.{corpus}.target", str(files[f"{prefix}target"]), "their translations, line by line")
         if kind is not None:
             yield Setting(f"data.{corpus}.{kind}", str(files[f"{prefix}trees"]), "the trees of the translations")
-    raw = any(side.raw for side in sides.values())
+    raw = _are_raw(sides)
     yield Setting(
         "data.tokeniser",
         "unicode" if raw else "none",
@@ -139,12 +143,17 @@ def _data(
             yield Setting(f"data.{side}_language", code, f"the {side} language")
 
 
+def _are_raw(sides: dict[str, Survey]) -> bool:
+    """Whether the corpus is to be read as raw text, which tokenised text can be, too."""
+    return any(side.raw for side in sides.values())
+
+
 def _fitting(settings: tuple[Setting, ...], sides: dict[str, Survey]) -> Iterator[Setting]:
     """The settings, with no more subwords than the text has."""
     for setting in settings:
         side = setting.key.removeprefix("data.").removesuffix("_subwords.size")
         if side in sides and isinstance(setting.value, int):
-            size = sides[side].subwords(setting.value)
+            size = sides[side].subwords(setting.value, _are_raw(sides))
             small = size < setting.value
             yield replace(
                 setting, value=size, reason="as many pieces as so small a text has" if small else setting.reason

@@ -122,14 +122,20 @@ def test_a_recipe_is_a_configuration_with_a_reason_for_every_key(pairs: int, tmp
 
 
 @pytest.mark.parametrize(
-    "lines", [["a"], ["a b", "b a"], SOURCE, ["猫。", "犬！"], [*RAW_LINES.values()]], ids=range(5)
+    "lines",
+    [["a"], ["a b", "b a"], SOURCE, ["猫。", "犬！"], [*RAW_LINES.values()], [f"a{n} b-{n} cд{n}" for n in range(99)]],
+    ids=range(6),
 )
 def test_however_small_a_text_is_it_has_the_subwords_that_are_asked_for(lines: list[str], tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     found = survey(path)
-    size = found.subwords(SubwordConfiguration().size)
-    if found.raw:
+    for raw in (True, False):
+        _learn(lines, raw, found.subwords(SubwordConfiguration().size, raw))
+
+
+def _learn(lines: list[str], raw: bool, size: int) -> None:
+    if raw:
         words = [word for line in lines for word in UnicodeTokeniser().split(line)]
         Subwords.train_on_words({word: words.count(word) for word in words}, "bpe", size)
     else:
