@@ -38,8 +38,11 @@ TRANSFORMER = (
 ROWS: dict[str, tuple[str, ...]] = {name: (f"system={name}",) for name in SYSTEMS} | {
     f"{encoder}/{decoder}": (f"system={name}", f"system.encoder={encoder}", f"system.decoder={decoder}", *TRANSFORMER)
     for name, encoder, decoder in (
-        ("trdec-con", "transformer", "tree"),
+        ("seq2seq", "transformer", "sequence"),
+        ("seq2seq", "lstm", "transformer"),
         ("seq2seq", "transformer", "transformer"),
+        ("trdec-con", "transformer", "tree"),
+        ("trdec-con", "lstm", "tree-transformer"),
         ("trdec-con", "transformer", "tree-transformer"),
     )
 }
@@ -50,10 +53,11 @@ ROWS |= {
     for form, keys in (("tree-lstm", ("system.encoder=tree-lstm",)), ("brackets", ()))
 }
 
-ROWS["transformer/tree"] += (
-    *("model.initialisation=uniform", "model.initialisation_range=0.2"),
-    "training.optimiser.learning_rate=0.006",  # RNNs learn slowly at a Transformer's rate
-)
+for _row in ("transformer/tree", "transformer/sequence"):
+    ROWS[_row] += (
+        *("model.initialisation=uniform", "model.initialisation_range=0.2"),
+        "training.optimiser.learning_rate=0.006",  # RNNs learn slowly at a Transformer's rate
+    )
 
 
 @dataclass(frozen=True)
