@@ -11,7 +11,7 @@ from typing import Any
 from trdec.errors import UsageError
 from trdec.evaluation.lengths import LengthCounts, LengthDifferences, count_lengths, length_differences
 from trdec.evaluation.scores import Output, Scores, bleu_metric, check_aligned, score_texts, sentence_scores
-from trdec.evaluation.significance import SEED, PairedTests, Significance, pair_seeds
+from trdec.evaluation.significance import SEED, PairedTests, Significance, pair_seeds, without_partner
 from trdec.evaluation.ter import ter_metric
 from trdec.evaluation.trees import TreeScores, score_trees
 from trdec.evaluation.word_accuracy import FREQUENCY_GROUPS, WordAccuracy, bleu_splitter, word_accuracy
@@ -188,8 +188,9 @@ def compare(
         paired = paired_ter = None
         if base is not None and options.significance:
             pairs = pair_seeds(first, seeds)
-            paired = tests.test_pairs(pairs)
-            paired_ter = ter_tests.test_pairs(pairs) if ter_tests else None
+            untested = without_partner([*first, *seeds], pairs)
+            paired = tests.test_pairs(pairs, untested)
+            paired_ter = ter_tests.test_pairs(pairs, untested) if ter_tests else None
         systems.append(
             SystemRow(
                 name=name,

@@ -62,6 +62,8 @@ class Significance:
     """A system against the first one, seed by seed: only as significant as its least significant pair."""
 
     pairs: tuple[Paired, ...]
+    untested: tuple[str, ...] = ()
+    """The names of outputs, of either system, whose seed the other does not have."""
 
     @property
     def p_bootstrap(self) -> float:
@@ -75,8 +77,12 @@ class Significance:
 
     @property
     def mark(self) -> str:
-        """† or ‡ if every test of every pair is below 0.05 or 0.001 and all differ in one direction; else nothing."""
-        if min(pair.difference for pair in self.pairs) < 0 < max(pair.difference for pair in self.pairs):
+        """† or ‡ if every test of every pair is below 0.05 or 0.001 and all differ in one direction; else nothing.
+
+        There is none where outputs were not tested: they count in the means that the mark would stand beside.
+        """
+        differences = [pair.difference for pair in self.pairs]
+        if self.untested or min(differences) < 0 < max(differences):
             return ""
         p = max(pair.p for pair in self.pairs)
         return next((mark for level, mark in LEVELS if p < level), "")
@@ -88,6 +94,7 @@ class Significance:
             "p_randomisation": self.p_randomisation,
             "mark": self.mark,
             "pairs": [pair.to_json() for pair in self.pairs],
+            "untested": list(self.untested),
         }
 
 
@@ -124,9 +131,9 @@ class PairedTests:
             signature_randomisation=randomisation_signature,
         )
 
-    def test_pairs(self, pairs: Sequence[tuple[Output, Output]]) -> Significance:
-        """Both tests of each pair: a baseline and a system."""
-        return Significance(tuple(self.test(*pair) for pair in pairs))
+    def test_pairs(self, pairs: Sequence[tuple[Output, Output]], untested: Sequence[Output] = ()) -> Significance:
+        """Both tests of each pair, a baseline and a system; the outputs in no pair are `untested`."""
+        return Significance(tuple(self.test(*pair) for pair in pairs), tuple(output.name for output in untested))
 
     def _run(self, kind: str, number: int, baseline: Output, system: Output) -> tuple[Result, Result, str]:
         """sacreBLEU's results for the baseline and the system, and the signature of the test."""
@@ -141,13 +148,23 @@ class PairedTests:
 
 
 def pair_seeds(baseline: Sequence[Output], system: Sequence[Output]) -> list[tuple[Output, Output]]:
-    """Outputs to test against each other: those with equal seeds where seeds are named, else the n-th of each."""
+    """Outputs to test against each other: those with equal seeds where seeds are named, else the n-th of each.
+
+    Where one system has fewer outputs without names, they are taken again from the first, so that all are tested.
+    """
     named = {output.seed: output for output in baseline if output.seed is not None}
     shared = [(named[output.seed], output) for output in system if output.seed in named]
     same_names = len(shared) == len(system) == len(baseline)
     if shared and (same_names or len(system) != len(baseline)):
         return shared
-    return list(zip(baseline, system, strict=False))
+    longest = max(len(baseline), len(system))
+    return [(baseline[number % len(baseline)], system[number % len(system)]) for number in range(longest)]
+
+
+def without_partner(outputs: Sequence[Output], pairs: Sequence[tuple[Output, Output]]) -> list[Output]:
+    """The outputs that are in no pair."""
+    paired = {id(output) for pair in pairs for output in pair}
+    return [output for output in outputs if id(output) not in paired]
 
 
 def _p_value(result: Result) -> float:

@@ -75,6 +75,7 @@ def _scores_notes(comparison: Comparison) -> Iterator[str]:
         yield "TER counts edits per 100 words of the reference: lower is better. The gain and the p-values are BLEU's."
     if options.significance:
         yield from marks_notes(first, options.samples, options.trials, options.seed, several)
+        yield from (note for row in comparison.systems if row.paired and (note := untested_note(row.name, row.paired)))
     else:
         yield f"The gain is over {first}; significance was not tested."
 
@@ -88,6 +89,13 @@ def marks_notes(first: str, samples: int, trials: int, seed: int, several: bool)
     )
     if several:
         yield "Seeds are tested pair by pair: p is the largest over the pairs, and a mark needs all of them."
+
+
+def untested_note(system: str, paired: Significance) -> str:
+    """Why a system has no mark where some seeds were not tested; nothing where all were."""
+    if not paired.untested:
+        return ""
+    return f"{system} has no mark: the other system has no output of the same seed as {', '.join(paired.untested)}."
 
 
 def ter_table(comparison: Comparison) -> Table | None:

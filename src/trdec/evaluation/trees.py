@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from trdec.errors import TextFormatError
-from trdec.files import split_words
+from trdec.files import WHITESPACE
+from trdec.tokenisers import SPACES
 from trdec.trees.tree import Nonterminal, Terminal, Tree, depth, labels, words
 
 Bracket = tuple[str, int, int]
 """A node's label, its first word, and the word after its last."""
+
+_WHITESPACE = frozenset(WHITESPACE + SPACES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,7 @@ def score_trees(
         )
     there = [tree for tree in trees if tree is not None]
     well_formed = sum(
-        "".join(split_words(hypothesis)) == ("" if tree is None else "".join(words(tree)))
+        _letters(hypothesis) == ("" if tree is None else _letters("".join(words(tree))))
         for tree, hypothesis in zip(trees, hypotheses, strict=True)
     )
     comparable, labelled, unlabelled = None, None, None
@@ -120,6 +123,11 @@ def score_trees(
         labelled=labelled,
         unlabelled=unlabelled,
     )
+
+
+def _letters(text: str) -> str:
+    """The text without whitespace of any kind: a tree keeps a no-break space inside a word, but not before one."""
+    return "".join(character for character in text if character not in _WHITESPACE)
 
 
 def bracketing(tree: Nonterminal) -> Counter[Bracket]:

@@ -19,8 +19,8 @@ from trdec.configuration.configuration import KEYS_WITHOUT_EFFECT, Configuration
 from trdec.errors import FileError, UsageError
 from trdec.evaluation.counts import NUMBERS, CountedBLEU, count_sentences
 from trdec.evaluation.scores import TOKENISERS, Output, read_references
-from trdec.evaluation.significance import PairedTests, Significance, pair_seeds
-from trdec.evaluation.tables import EMPTY_CELL, Table, marks_notes, with_deviation
+from trdec.evaluation.significance import PairedTests, Significance, pair_seeds, without_partner
+from trdec.evaluation.tables import EMPTY_CELL, Table, marks_notes, untested_note, with_deviation
 from trdec.experiment.plan import Stage
 from trdec.experiment.results import Result, Results, SeedsTogether
 from trdec.files import checksum_of_text, text_checksum, unreadable, writing
@@ -261,9 +261,11 @@ def _table(runs: Sequence[CountedRun], text: Text, tokenise: str, published: dic
     for system, own in by_system.items():
         scores = [metric.of(run.counts[text]) for run in own]
         first = rows[0] if rows else None
-        pairs = pair_seeds(_outputs(first.runs, text), _outputs(own, text)) if first else []
+        theirs, ours = _outputs(first.runs if first else (), text), _outputs(own, text)
+        pairs = pair_seeds(theirs, ours) if first else []
+        paired = tests.test_pairs(pairs, without_partner([*theirs, *ours], pairs)) if pairs else None
         gain = fmean(scores) - fmean(first.scores) if first else 0.0
-        rows.append(_Row(system, own, scores, tests.test_pairs(pairs) if pairs else None, gain))
+        rows.append(_Row(system, own, scores, paired, gain))
 
     def on_dev(row: _Row) -> str:
         return _cell([metric.of(run.counts["dev"]) for run in row.runs if "dev" in run.counts])
@@ -289,6 +291,7 @@ def _table(runs: Sequence[CountedRun], text: Text, tokenise: str, published: dic
     notes = ["Means over seeds ± sample standard deviations."] if several else []
     if len(rows) > 1:
         notes += marks_notes(rows[0].system, tests.samples, tests.trials, tests.seed, several)
+    notes += [note for row in rows if row.paired and (note := untested_note(row.system, row.paired))]
     return Table(
         tuple(columns),
         tuple(tuple(cell(row) for cell in columns.values()) for row in rows),

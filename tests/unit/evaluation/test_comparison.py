@@ -13,6 +13,7 @@ from support.degraded import degraded, invented
 from trdec.errors import TextFormatError, UsageError
 from trdec.evaluation.comparison import Comparison, ComparisonOptions, compare, most_different
 from trdec.evaluation.scores import Output, score_texts, sentence_scores
+from trdec.evaluation.tables import scores_table
 from trdec.trees.brackets import parse
 
 REFERENCES = invented(40, longest=35)
@@ -167,3 +168,23 @@ def test_one_system_is_compared_with_nothing() -> None:
 def test_outputs_must_have_a_line_for_each_reference() -> None:
     with pytest.raises(TextFormatError, match=r"found 2 in b\.txt and 1 in the references"):
         compare(["x"], [Output("a", "a.txt", ["x"]), Output("b", "b.txt", ["x", "y"])], FAST)
+
+
+def test_a_seed_that_is_worse_takes_the_mark_away_though_the_baseline_has_fewer() -> None:
+    base, better, worse = (degraded(REFERENCES, rate, seed=9) for rate in (0.3, 0.0, 0.9))
+    outputs = [Output("base", "b", base), Output("other", "o1", better), Output("other", "o2", worse)]
+    options = ComparisonOptions(samples=200, trials=2000, examples=0, ter=False)
+    _, alone = compare(REFERENCES, outputs[:2], options).systems
+    _, both = compare(REFERENCES, outputs, options).systems
+    assert alone.paired is not None
+    assert both.paired is not None
+    assert (alone.paired.mark, both.paired.mark) == ("†", "")  # too few samples for ‡
+    assert [pair.system for pair in both.paired.pairs] == ["o1", "o2"]
+
+
+def test_what_was_not_tested_is_said_below_the_table() -> None:
+    base = [Output("base", f"base.{seed}", degraded(REFERENCES, 0.3, seed=1), seed) for seed in "12"]
+    better = Output("better", "better.1", degraded(REFERENCES, 0.0, seed=2), "1")
+    options = ComparisonOptions(samples=200, trials=2000, examples=0, ter=False)
+    notes = scores_table(compare(REFERENCES, [*base, better], options)).notes
+    assert notes[-1] == "better has no mark: the other system has no output of the same seed as base.2."

@@ -15,7 +15,7 @@ from sacrebleu.significance import PairedTest, Result
 from support.degraded import degraded, invented
 from trdec.errors import UsageError
 from trdec.evaluation.scores import Output, bleu_metric
-from trdec.evaluation.significance import Paired, PairedTests, Significance, pair_seeds
+from trdec.evaluation.significance import Paired, PairedTests, Significance, pair_seeds, without_partner
 from trdec.evaluation.ter import ter_metric
 from unit.evaluation.test_evaluation_scores import sacrebleu, write
 
@@ -167,12 +167,13 @@ def seeds(*names: str | None) -> list[Output]:
     ("baseline", "system", "expected"),
     [
         ((None, None), (None, None), [(0, 0), (1, 1)]),
-        ((None, None, None), (None, None), [(0, 0), (1, 1)]),
+        ((None, None, None), (None, None), [(0, 0), (1, 1), (2, 0)]),
+        ((None,), (None, None, None), [(0, 0), (0, 1), (0, 2)]),
         (("1", "2"), ("2", "1"), [(1, 0), (0, 1)]),
         (("1", "2", "3"), ("3", "1"), [(2, 0), (0, 1)]),
         (("1", "2", "3"), ("3", "4"), [(2, 0)]),
         (("1", "2"), ("2", "3"), [(0, 0), (1, 1)]),
-        (("1", "2"), ("3", "4", "5"), [(0, 0), (1, 1)]),
+        (("1", "2"), ("3", "4", "5"), [(0, 0), (1, 1), (0, 2)]),
     ],
 )
 def test_seeds_are_paired_by_name_or_else_by_place(
@@ -180,6 +181,18 @@ def test_seeds_are_paired_by_name_or_else_by_place(
 ) -> None:
     found = pair_seeds(seeds(*baseline), seeds(*system))
     assert [(one.name, other.name) for one, other in found] == [(f"output {a}", f"output {b}") for a, b in expected]
+
+
+def test_outputs_without_a_partner_are_named_and_leave_no_mark() -> None:
+    baseline = [Output("base", f"base.{seed}", BASELINE.lines, seed) for seed in "123"]
+    system = [Output("better", f"better.{seed}", BETTER.lines, seed) for seed in "14"]
+    pairs = pair_seeds(baseline, system)
+    untested = without_partner([*baseline, *system], pairs)
+    assert [output.name for output in untested] == ["base.2", "base.3", "better.4"]
+    tests = PairedTests(BLEU, trials=1000)
+    assert tests.test_pairs(pairs).mark == "‡"
+    found = tests.test_pairs(pairs, untested)
+    assert (found.mark, found.to_json()["untested"]) == ("", ["base.2", "base.3", "better.4"])
 
 
 @pytest.mark.parametrize("name", ["samples", "trials", "seed"])

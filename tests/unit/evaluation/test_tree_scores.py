@@ -68,6 +68,8 @@ def test_a_well_formed_tree_has_the_words_of_its_translation() -> None:
     assert (scores.mean_depth, scores.mean_nodes) == (2, 2)
     raw = parse("(ROOT (S (NP The fish) (VP is n't small) .))")
     assert score_trees([raw, raw], ["The fish isn't small.", "The fish is small."]).well_formed == 1
+    spaced = [parse("(ROOT (S oui !))"), parse("(ROOT (S 10\u00a0000 !))")]
+    assert score_trees(spaced, ["oui\u00a0!", "10\u00a0000\u3000!"]).well_formed == 2
     nothing = score_trees([None], ["The cat"])
     assert (nothing.mean_depth, nothing.mean_nodes, nothing.well_formed) == (None, None, 0)
 
