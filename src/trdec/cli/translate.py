@@ -247,7 +247,10 @@ def check_attention_file(path: Path) -> None:
 
 
 def check_distinct(inputs: Iterable[Path | None], outputs: Iterable[Path | None]) -> None:
-    """Refuse an output that is also an input or another output: it would be overwritten."""
+    """Refuse standard input for two inputs, and an output that is an input or another output too."""
+    inputs = list(inputs)
+    if sum(str(path) == STANDARD for path in inputs) > 1:
+        raise UsageError("standard input (-) is named for two inputs, and can be read only once. Name a file for one.")
     taken = {text_file(path)[0].resolve() for path in inputs if path is not None and str(path) != STANDARD}
     for path in outputs:
         if path is not None and str(path) != STANDARD:

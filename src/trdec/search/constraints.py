@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
 from typing import Self
 
 import torch
@@ -14,7 +15,7 @@ from trdec.search.frontiers import MEASURES, PIECES, RULES, WORDS
 from trdec.search.state import SearchState
 from trdec.targets.actions import ApplyRule, EmitWord
 from trdec.targets.target import ActionTable
-from trdec.tokenisers import WORD_START
+from trdec.tokenisers import SPACES, WORD_START, normalise
 from trdec.trees.tree import PRE
 
 ANY = -1
@@ -32,29 +33,57 @@ class _OfTensors:
 
 @dataclass(frozen=True)
 class Prefix(_OfTensors):
-    """Each sentence's first pieces are given; anything that is not a piece (a rule, a mark) remains free between words.
+    """Each sentence's first words are given; anything that is not a piece (a rule, a mark) is free between words.
 
-    The piece after the prefix begins a new word, so the last given word is not continued.
+    The piece after the prefix does not continue its last word.
     """
 
     pieces: Tensor  # B N   action numbers, padded with ANY
     lengths: Tensor  # B
+    within: Tensor  # B N bool   which pieces are not the first of their word
+    left: Tensor  # B N+1 2   how many pieces from each place on begin a word, and how many do not
+    continuing: Tensor  # B A bool   which pieces would continue the last word
     is_piece: Tensor  # A bool
-    begins: Tensor  # A bool   which pieces begin a word
 
     @classmethod
-    def of(cls, table: ActionTable, begins: Tensor, prefixes: Sequence[Sequence[str]]) -> Prefix:
-        """The constraint that each sentence begins with these pieces."""
-        rows = [torch.tensor([table.number(EmitWord(piece)) for piece in row], dtype=torch.long) for row in prefixes]
-        pieces = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=ANY)  # B N
-        is_piece = torch.tensor([isinstance(action, EmitWord) for action in table.actions])
-        return cls(pieces, torch.tensor([len(row) for row in rows]), is_piece, begins)
+    def of(
+        cls, table: ActionTable, prefixes: Sequence[Sequence[Sequence[str]]], continues: Callable[[str, str], bool]
+    ) -> Prefix:
+        """The constraint that each sentence begins with these words, each a sequence of pieces.
+
+        `continues` says of a text and a piece after it whether the piece continues the text's last word.
+        """
+
+        @cache  # sentences may share their prefix, and there are many pieces
+        def continuing(text: str) -> Tensor:
+            found = [isinstance(a, EmitWord) and text != "" and continues(text, a.word) for a in table.actions]
+            return torch.tensor(found)  # A
+
+        pad = torch.nn.utils.rnn.pad_sequence
+        flat = [[piece for word in row for piece in word] for row in prefixes]
+        places = [[place > 0 for word in row for place in range(len(word))] for row in prefixes]
+        pieces = pad([torch.tensor([table.number(EmitWord(piece)) for piece in row]).long() for row in flat], True, ANY)
+        within = pad([torch.tensor(row).bool() for row in places], batch_first=True)  # B N
+        kinds = torch.stack([~within, within], dim=2) & (pieces != ANY).unsqueeze(2)  # B N 2
+        none_left = torch.zeros(len(kinds), 1, 2, dtype=torch.long)
+        return cls(
+            pieces=pieces,
+            lengths=torch.tensor([len(row) for row in flat]),
+            within=within,
+            left=torch.cat([kinds.flip(1).cumsum(1).flip(1), none_left], dim=1),
+            continuing=torch.stack([continuing("".join(row)) for row in flat]),
+            is_piece=_is_piece(table),
+        )
 
     @property
-    def least(self) -> Tensor:
-        """B M: the number of pieces given, and of words that they begin."""
-        words = (self.begins[self.pieces] & (self.pieces != ANY)).sum(dim=1)  # B
-        return _least({PIECES: self.lengths, WORDS: words})
+    def least(self) -> Self:
+        """It says itself what is due."""
+        return self
+
+    @property
+    def amounts(self) -> Tensor:
+        """B M: the number of pieces given."""
+        return _amounts(PIECES, self.lengths)
 
     def forbidden(self, state: SearchState) -> Tensor | None:
         """R A: pieces other than the one due, and anything that would end a word before its last given piece."""
@@ -62,13 +91,22 @@ class Prefix(_OfTensors):
         lengths = self.lengths[sentences]  # R
         if not bool((written <= lengths).any()) or not self.pieces.shape[1]:
             return None
-        due = self.pieces[sentences, written.clamp(max=self.pieces.shape[1] - 1)]  # R
-        numbers = torch.arange(len(self.is_piece), device=due.device)
+        place = written.clamp(max=self.pieces.shape[1] - 1)  # R
+        due = self.pieces[sentences, place].unsqueeze(1)  # R 1
         inside, at_end = (written < lengths).unsqueeze(1), ((written == lengths) & (lengths > 0)).unsqueeze(1)
-        wrong = self.is_piece & (numbers != due.unsqueeze(1))  # R A
-        within_word = ~self.begins[due].unsqueeze(1)  # R 1   nothing but the next piece may follow
+        wrong = self.is_piece & (torch.arange(len(self.is_piece), device=due.device) != due)  # R A
+        within_word = self.within[sentences, place].unsqueeze(1)  # R 1   nothing but the next piece may follow
         wrong |= within_word & ~self.is_piece
-        return (inside & wrong) | (at_end & self.is_piece & ~self.begins)
+        return (inside & wrong) | (at_end & self.continuing[sentences])
+
+    def lacking(self, state: SearchState) -> Tensor | None:
+        """R A: pieces that are still due beyond those of the shortest completion, each of which begins a word."""
+        sentences, written = state.row_sentences(), state.used[:, PIECES]  # R
+        if not bool((written < self.lengths[sentences]).any()):
+            return None
+        before, after = (self.left[sentences, (written + n).clamp(max=self.pieces.shape[1])] for n in (0, 1))  # R 2
+        begin, within = torch.where(self.is_piece.unsqueeze(1), after.unsqueeze(1), before.unsqueeze(1)).unbind(2)
+        return (begin - _pieces_needed(state)).clamp(min=0) + within  # R A
 
 
 @dataclass(frozen=True)
@@ -92,6 +130,11 @@ class Skeleton(_OfTensors):
         is_rule = torch.tensor([isinstance(action, ApplyRule) for action in table.actions])
         if not bool(is_rule.any()):
             raise UsageError("this system writes no rules, so it cannot take a skeleton. Choose a trdec system.")
+        known = frozenset(table.actions)
+        if missing := next((rule for row in skeletons for rule in row if rule not in known), None):
+            raise UsageError(
+                f"the model has no rule {missing}, which the skeleton needs. Take a shape from the trees it writes."
+            )
         rows = [torch.tensor([table.number(rule) for rule in row], dtype=torch.long) for row in skeletons]
         return cls(torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=ANY), is_rule)
 
@@ -111,38 +154,96 @@ class ExactWords(_OfTensors):
     counts: Tensor  # B
     is_piece: Tensor  # A bool
     begins: Tensor  # A bool
-    bare: Tensor  # A bool   the piece that begins a word and holds none of its letters
     fresh: Tensor  # Y bool   where a phrase has no word yet and must begin one
+    bare: Tensor  # A+1 bool   the piece that begins a word and holds none of its letters; the last stands for no piece
+    uncounted: Tensor  # A bool   pieces whose spaces are not those that their beginnings tell of
+    spaced_before: Tensor  # A bool   pieces that begin with a space that begins no word
+    spaced_after: Tensor  # A+1 bool   pieces that end with one; the last stands for no piece
 
     @classmethod
     def of(cls, table: ActionTable, begins: Tensor, counts: Sequence[int]) -> ExactWords:
-        """The constraint that each sentence has this many words."""
+        """The constraint that each sentence of tokenised text has this many words."""
         if "mark" in table.kinds:
             raise UsageError("this system writes marks between words, so the number of words cannot be fixed.")
-        is_piece = torch.tensor([isinstance(action, EmitWord) for action in table.actions])
-        fresh = torch.tensor([symbol == PRE for symbol in table.symbols])
-        bare = torch.tensor([action == EmitWord(WORD_START) for action in table.actions])
-        return cls(torch.tensor(counts), is_piece, begins, bare, fresh)
+        none = torch.zeros(len(table.actions) + 1, dtype=torch.bool)
+        return cls(
+            counts=torch.tensor(counts),
+            is_piece=_is_piece(table),
+            begins=begins,
+            fresh=torch.tensor([symbol == PRE for symbol in table.symbols]),
+            bare=torch.tensor([*(action == EmitWord(WORD_START) for action in table.actions), False]),
+            uncounted=none[:-1],
+            spaced_before=none[:-1],
+            spaced_after=none,
+        )
+
+    @classmethod
+    def of_raw(cls, table: ActionTable, begins: Tensor, counts: Sequence[int]) -> ExactWords:
+        """The constraint that each sentence of raw text has this many words with plain spaces between them."""
+        pieces = [action.word if isinstance(action, EmitWord) else "" for action in table.actions]
+        return replace(
+            cls.of(table, begins, counts),
+            fresh=torch.zeros(len(table.symbols), dtype=torch.bool),  # a phrase may hold a full stop alone
+            uncounted=torch.tensor([_is_uncounted(piece) for piece in pieces]),
+            spaced_before=torch.tensor([piece.startswith(tuple(SPACES)) for piece in pieces]),
+            spaced_after=torch.tensor([*(piece.endswith(tuple(SPACES)) for piece in pieces), False]),
+        )
 
     @property
-    def least(self) -> Tensor:
+    def least(self) -> Self:
+        """It says itself what is due."""
+        return self
+
+    @property
+    def amounts(self) -> Tensor:
         """B M: the number of words required."""
-        return _least({WORDS: self.counts})
+        return _amounts(WORDS, self.counts)
 
     def forbidden(self, state: SearchState) -> Tensor:
         """R A: actions that would make too many words, and pieces that continue a word where none has begun."""
-        used, needs_below, effects = state.used, state.frontiers.needs_below, state.effects
         # The very first piece begins a word too, wherever it is.
-        fresh = self.fresh[state.frontiers.symbols] | (used[:, PIECES] == 0)  # R
-        room = self.counts[state.row_sentences()] - used[:, WORDS] - needs_below[:, WORDS]  # R
-        too_many = (effects.gains + effects.needs_after)[:, WORDS] > room.unsqueeze(1)  # R A
-        return self.bare | too_many | (fresh.unsqueeze(1) & self.is_piece & ~self.begins)
+        fresh = self.fresh[state.frontiers.symbols] | (state.used[:, PIECES] == 0)  # R
+        # Where phrases begin with words, each that is still needed has one.
+        needed = _pieces_needed(state) * self.fresh.any()  # R A
+        too_many = state.effects.gains[:, WORDS] + needed > self._due(state).unsqueeze(1)  # R A
+        continues = self.is_piece & ~self.begins  # A
+        # Two spaces of any kind side by side become one plain space, which is between words.
+        doubled = self.spaced_after[state.last_piece].unsqueeze(1) & self.spaced_before  # R A
+        unlettered = self.bare[state.last_piece].unsqueeze(1) & ~(continues & ~self.spaced_before)  # R A
+        return self.uncounted | too_many | doubled | unlettered | (fresh.unsqueeze(1) & continues)
+
+    def lacking(self, state: SearchState) -> Tensor | None:
+        """R A: words that are still due beyond the pieces of the shortest completion, each of which can begin one."""
+        due = self._due(state)  # R
+        if not bool((due > 0).any()):
+            return None
+        words = (due.unsqueeze(1) - state.effects.gains[:, WORDS] - _pieces_needed(state)).clamp(min=0)  # R A
+        return words + self.bare[:-1]  # its word's letters follow
+
+    def _due(self, state: SearchState) -> Tensor:
+        """R: the number of words still to be written."""
+        return self.counts[state.row_sentences()] - state.used[:, WORDS]
 
 
-def _least(amounts: Mapping[int, Tensor]) -> Tensor:
-    """B M: these amounts B of some measures, 0 of the others."""
-    first = next(iter(amounts.values()))
-    least = first.new_zeros(len(first), MEASURES)  # B M
-    for measure, amount in amounts.items():
-        least[:, measure] = amount
-    return least
+def _pieces_needed(state: SearchState) -> Tensor:
+    """R A: how many pieces the completion after an action has at least."""
+    return state.frontiers.needs_below[:, PIECES, None] + state.effects.needs_after[:, PIECES]
+
+
+def _is_piece(table: ActionTable) -> Tensor:
+    """A bool: which actions write pieces."""
+    return torch.tensor([isinstance(action, EmitWord) for action in table.actions])
+
+
+def _is_uncounted(piece: str) -> bool:
+    """Whether the number of words with plain spaces between them is not that of pieces that begin a word."""
+    begins = piece.startswith(WORD_START)
+    spaces = normalise(f"x{piece.replace(WORD_START, ' ')}x").count(" ")
+    return spaces != begins or (begins and piece != WORD_START and not piece.strip(WORD_START + SPACES))
+
+
+def _amounts(measure: int, amounts: Tensor) -> Tensor:
+    """B M: these amounts B of one measure, 0 of the others."""
+    found = amounts.new_zeros(len(amounts), MEASURES)  # B M
+    found[:, measure] = amounts
+    return found

@@ -15,7 +15,6 @@ from torch import Tensor
 from trdec.targets.actions import EOS, Action, ApplyRule, EmitWord
 from trdec.targets.target import ActionTable, Target
 from trdec.tokenisers import WORD_START
-from trdec.trees.tree import PRE
 
 MEASURES = 4
 STEPS, PIECES, WORDS, RULES = range(MEASURES)
@@ -53,8 +52,6 @@ class Effects:
         gains = _gains(table.actions)  # A M
         is_banned = np.isin(np.arange(len(opened)), list(banned))  # A
         legal = table.legal & ~is_banned  # Y A
-        if PRE in table.symbols:
-            legal[table.symbol_number(PRE)] &= gains[:, WORDS] > 0  # a phrase begins with a word
         needs = _least_needs(legal, owners, symbols, gains)  # Y M
         needs_after = _sums(owners, needs[symbols], len(opened))  # A M
         return cls(

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from trdec.errors import UsageError
-from trdec.search.frontiers import PIECES, STEPS, WORDS, Effects
+from trdec.search.frontiers import STEPS, Effects
 
 NO_LIMIT = 1 << 40
 
@@ -108,15 +108,16 @@ class Bounds:
         """The same bounds, with at least this much B M of each measure."""
         return Bounds(torch.maximum(self.low, low), self.high)
 
-    def too_long(self, effects: Effects, used: Tensor, needs_below: Tensor) -> Tensor | None:
+    def too_long(
+        self, effects: Effects, used: Tensor, needs_below: Tensor, lacking: Tensor | None = None
+    ) -> Tensor | None:
         """R A: the actions after which no completion stays within the upper bounds; None if there are none.
 
-        Required words, and pieces within words, that the shortest completion lacks take a step each.
+        `lacking` R A is how many more steps, beyond the shortest completion, what is demanded takes.
         """
         width = used.shape[0] // self.high.shape[0]
         room = self.high.repeat_interleave(width, dim=0) - used - needs_below  # R M
         takes = effects.takes  # A M
-        lacking = self._lacking(effects, used, needs_below)  # R A
         if lacking is None:
             tight = (room < effects.most_taken).any(dim=0)  # M
             if not bool(tight.any()):
@@ -124,20 +125,6 @@ class Bounds:
             return (takes[:, tight] > room[:, tight].unsqueeze(1)).any(dim=2)  # R A
         too_long = (takes > room.unsqueeze(1)).any(dim=2)  # R A
         return too_long | (takes[:, STEPS] + lacking > room[:, STEPS, None])
-
-    def _lacking(self, effects: Effects, used: Tensor, needs_below: Tensor) -> Tensor | None:
-        """R A: how many more words and pieces within words are due than the shortest completion has; None if none."""
-        if not self.have_minimum:
-            return None
-        low = self.low.repeat_interleave(used.shape[0] // self.low.shape[0], dim=0)  # R M
-        words = low[:, WORDS] - used[:, WORDS] - needs_below[:, WORDS]  # R
-        # The shortest completion has one piece per word.
-        within = (low[:, PIECES] - low[:, WORDS]).clamp(min=0) - (used[:, PIECES] - used[:, WORDS])  # R
-        if not bool(((words > 0) | (within > 0)).any()):
-            return None
-        gains = effects.gains  # A M
-        lacking = (words.unsqueeze(1) - effects.takes[:, WORDS]).clamp(min=0)  # R A
-        return lacking + (within.unsqueeze(1) - (gains[:, PIECES] - gains[:, WORDS])).clamp(min=0)
 
     def too_short(self, effects: Effects, used: Tensor, needs_below: Tensor) -> Tensor | None:
         """R A: the actions after which no word could follow although a measure is still too small; None if none are."""

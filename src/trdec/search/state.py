@@ -15,12 +15,23 @@ from trdec.search.frontiers import PIECES, STEPS, Effects, Frontiers
 from trdec.search.limits import Bounds
 
 
+class Least(Protocol):
+    """What derivations must have at least."""
+
+    @property
+    def amounts(self) -> Tensor:
+        """B M: how much each sentence's derivation must have of each measure."""
+
+    def lacking(self, state: SearchState) -> Tensor | None:
+        """R A: how many steps, beyond the shortest completion after an action, these amounts take; None if none."""
+
+
 class Constraint(Protocol):
     """A requirement on derivations beyond being legal."""
 
     @property
-    def least(self) -> Tensor | None:
-        """B M: the least that each sentence's derivation must have of each measure; None if there is no minimum."""
+    def least(self) -> Least | None:
+        """What each sentence's derivation must have at least; None if there is no minimum."""
 
     def to(self, device: torch.device) -> Constraint:
         """The same on another device."""
@@ -42,6 +53,7 @@ class SearchState:
     state: ModelState
     frontiers: Frontiers
     previous: Tensor  # R   the action just taken
+    last_piece: Tensor  # R   the action that wrote the last piece; the number of actions where none has been written
     used: Tensor  # R M   how much of each measure has been written
     cut_short: Tensor  # R bool   whether the length limit ruled out the row's most probable action
 
@@ -58,7 +70,7 @@ class SearchState:
         constraints = tuple(constraint.to(source.device) for constraint in constraints)
         for constraint in constraints:
             if constraint.least is not None:
-                bounds = bounds.at_least(constraint.least)
+                bounds = bounds.at_least(constraint.least.amounts)
         memory = model.encode(source)
         sentences = torch.arange(len(source), device=source.device)  # B
         return cls(
@@ -71,6 +83,7 @@ class SearchState:
             state=model.start(memory),
             frontiers=Frontiers.start(effects, len(source)),
             previous=torch.full_like(sentences, model.num_actions),
+            last_piece=torch.full_like(sentences, model.num_actions),
             used=sentences.new_zeros(len(source), effects.gains.shape[1]),
             cut_short=torch.zeros_like(sentences, dtype=torch.bool),
         )
@@ -99,7 +112,7 @@ class SearchState:
             log_probs = _without(log_probs, constraint.forbidden(self))
         needs_below = self.frontiers.needs_below  # R M
         log_probs = _without(log_probs, self.bounds.too_short(self.effects, self.used, needs_below))
-        too_long = self.bounds.too_long(self.effects, self.used, needs_below)  # R A
+        too_long = self.bounds.too_long(self.effects, self.used, needs_below, self._lacking())  # R A
         cut_short = self.cut_short
         if too_long is not None:
             wanted = log_probs.argmax(dim=1, keepdim=True)  # R 1
@@ -107,11 +120,23 @@ class SearchState:
             log_probs = _without(log_probs, too_long)
         return log_probs, replace(self, state=state, cut_short=cut_short)
 
+    def _lacking(self) -> Tensor | None:
+        """R A: how many steps, beyond the shortest completion after an action, all constraints take; None if none."""
+        required = [constraint.least for constraint in self.constraints if constraint.least is not None]
+        found = [each for least in required if (each := least.lacking(self)) is not None]
+        return torch.stack(found).amax(dim=0) if found else None
+
     def take(self, rows: Tensor, actions: Tensor, kept: Tensor | None = None) -> SearchState:
         """These rows, each after its action; `kept` are the places of the sentences that stay, if some leave."""
         chosen = self.select(rows, kept)
         used = chosen.used + self.effects.gains[actions]  # R M
-        return replace(chosen, frontiers=chosen.frontiers.advance(actions, used[:, STEPS]), previous=actions, used=used)
+        return replace(
+            chosen,
+            frontiers=chosen.frontiers.advance(actions, used[:, STEPS]),
+            previous=actions,
+            last_piece=torch.where(self.effects.gains[actions, PIECES] > 0, actions, chosen.last_piece),
+            used=used,
+        )
 
     def select(self, rows: Tensor, kept: Tensor | None = None) -> SearchState:
         """These rows in this order; `kept` are the places of the sentences that stay, if some leave."""
@@ -123,6 +148,7 @@ class SearchState:
             state=self.state.select(rows),
             frontiers=self.frontiers.select(rows),
             previous=self.previous[rows],
+            last_piece=self.last_piece[rows],
             used=self.used[rows],
             cut_short=self.cut_short[rows],
         )

@@ -17,7 +17,7 @@ from trdec.data.codec import Codec
 from trdec.data.store import Example
 from trdec.model.translation_model import TranslationModel
 from trdec.search.hypotheses import Hypothesis
-from trdec.tokenisers import WORD_START, words_of_pieces
+from trdec.tokenisers import SPACES, WORD_START, words_of_pieces
 from trdec.translation.scoring import batches_of
 from trdec.translation.source import Source
 from trdec.trees.tree import Nonterminal, Terminal
@@ -57,9 +57,9 @@ class TranslationAttention:
         return tuple(dict.fromkeys(row.rnn for row in self.rows))
 
     def of_words(self) -> list[list[AttentionRow]]:
-        """For each word of the tree, the attention of the RNN that writes words at each of its pieces."""
+        """For each word of the tree, the attention of the RNN that writes words at each of its pieces, if any."""
         writers = {row.action: row for row in self.rows if row.kind == "word"}  # the word RNN's row comes second
-        return [[writers[number] for number in numbers] for numbers in self.words]
+        return [[writers[number] for number in numbers if number in writers] for numbers in self.words]
 
     def to_json(self) -> dict[str, Any]:
         """The contents as JSON values: weights have four digits and still sum to 1."""
@@ -94,9 +94,11 @@ def actions_of_words(
         ends = list(accumulate(map(len, run)))
         place = 0
         for word in words_of(text):
-            start = text.index(word, place)
-            place = start + len(word)
-            start -= text[:start].endswith(WORD_START)  # the mark, where the word does not hold it itself
+            # A word may be spelt with fewer spaces than its pieces have before it; they and the mark are its own.
+            letters = word.lstrip(WORD_START + SPACES) or word
+            begin = text.index(letters, place)
+            start = place + len(text[place:begin].rstrip(SPACES).removesuffix(WORD_START))
+            place = begin + len(letters)
             first, last = bisect_right(ends, start), bisect_left(ends, place)
             found.append(tuple(writers[first : last + 1]))
     return tuple(found)

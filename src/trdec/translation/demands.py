@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TypeVar
 
+from torch import Tensor
+
 from trdec.data.codec import Codec
-from trdec.errors import UsageError
+from trdec.errors import Place, UsageError
 from trdec.search.constraints import ExactWords, Prefix, Skeleton
 from trdec.search.frontiers import WORDS, Effects
 from trdec.search.limits import MAX_EXTRA, MAX_RATIO
 from trdec.search.state import Constraint
 from trdec.targets.actions import ApplyRule
+from trdec.tokenisers import SPACES, WORD_START
 from trdec.translation.source import Source
 from trdec.trees.grammar import rules_of
-from trdec.trees.tree import Nonterminal
+from trdec.trees.transforms import rooted
+from trdec.trees.tree import Entry, Nonterminal
+from trdec.trees.treebank import checked
 
 LineItem = TypeVar("LineItem")
 
@@ -24,6 +30,8 @@ MAX_WORDS = MAX_EXTRA
 """The most words of a translation that may be demanded."""
 
 SURROGATE = re.compile("[\\ud800-\\udfff]")
+
+_SPACE = re.compile(f"[{WORD_START}{SPACES}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +63,9 @@ class Demands:
                     f"prefix {number}: expected Unicode text, found the lone surrogate {wrong[0]!r} at character "
                     f"{wrong.start() + 1}."
                 )
+        if self.skeletons is not None:
+            written = [_as_written(number, tree) for number, tree in enumerate(self.skeletons, start=1)]
+            object.__setattr__(self, "skeletons", written)
         if self.skeletons is not None and (self.words is not None or ratio is not None):
             raise UsageError("a tree without words and a number of words cannot be demanded together. Choose one.")
 
@@ -66,28 +77,63 @@ class Demands:
             skeletons=_lines(self.skeletons, numbers, "skeletons"),
         )
 
+    def check_count(self, lines: int) -> None:
+        """Refuse demands for another number of lines than this."""
+        for items, what in ((self.prefixes, "prefixes"), (self.skeletons, "skeletons")):
+            if items is not None and len(items) != lines:
+                raise UsageError(
+                    f"expected as many {what} as lines to translate ({lines}), found {len(items)}. Give one per line, "
+                    "in their order."
+                )
+
     def constraints(self, codec: Codec, effects: Effects, sources: Sequence[Source]) -> list[Constraint]:
         """The constraints on search for these sources, for each of which there is a demand."""
         found: list[Constraint] = []
         begins = effects.gains[:, WORDS] > 0  # A
+        side = codec.target_side
         if self.prefixes is not None:
-            side = codec.target_side
-            found.append(Prefix.of(codec.table, begins, [side.pieces(side.split(line)) for line in self.prefixes]))
+            prefixes = [[side.subwords.split(word) for word in side.split(line)] for line in self.prefixes]
+            found.append(Prefix.of(codec.table, prefixes, _continues(codec, begins)))
         if self.skeletons is not None:
             rules = [[] if tree is None else [ApplyRule(rule) for rule in rules_of(tree)] for tree in self.skeletons]
-            known = frozenset(codec.table.actions)
-            if missing := next((rule for shape in rules for rule in shape if rule not in known), None):
-                raise UsageError(
-                    f"the model has no rule {missing}, which the skeleton needs. Take a shape from the trees it writes."
-                )
             found.append(Skeleton.of(codec.table, rules))
-        if self.words is not None:
-            found.append(ExactWords.of(codec.table, begins, [self.words] * len(sources)))
-        if self.word_ratio is not None:
-            count = codec.source_side.tokeniser.count
-            counts = [max(1, round(self.word_ratio * count(source.words))) for source in sources]
-            found.append(ExactWords.of(codec.table, begins, counts))
+        if (counts := self._counts(codec, sources)) is not None:
+            exact = ExactWords.of_raw if side.tokeniser.marks_spaces else ExactWords.of
+            found.append(exact(codec.table, begins, counts))
         return found
+
+    def _counts(self, codec: Codec, sources: Sequence[Source]) -> list[int] | None:
+        """The number of words demanded for each source; None if none is."""
+        if self.words is not None:
+            return [self.words] * len(sources)
+        if self.word_ratio is None:
+            return None
+        count = codec.source_side.tokeniser.count
+        return [max(1, round(self.word_ratio * count(source.words))) for source in sources]
+
+
+def _as_written(number: int, tree: Nonterminal | None) -> Nonterminal | None:
+    """The skeleton under a ROOT, as the trees that models write are; an error if it has a reserved label."""
+    entry = checked(Entry(Place("skeletons", number), None if tree is None else rooted(tree)))
+    if entry.error is not None:
+        raise entry.error
+    return entry.tree
+
+
+def _continues(codec: Codec, begins: Tensor) -> Callable[[str, str], bool]:
+    """Whether a piece continues the last word of the text before it."""
+    tokeniser = codec.target_side.tokeniser
+    if not tokeniser.marks_spaces:
+        first = {str(codec.table.actions[number]) for number in begins.nonzero().squeeze(1).tolist()}
+        return lambda _text, piece: piece not in first
+
+    def within_word(text: str, piece: str) -> bool:
+        """Whether the tokeniser finds no border between the two; it looks no further back than the last space."""
+        last = _SPACE.split(text)[-1]
+        words = tokeniser.words_of(last + piece)
+        return not _SPACE.match(piece) and len(last) not in accumulate(map(len, words))
+
+    return within_word
 
 
 def _lines(items: Sequence[LineItem] | None, numbers: Sequence[int], what: str) -> list[LineItem] | None:

@@ -36,12 +36,13 @@ class Column(NamedTuple):
 def picture(translation: Translation) -> str:
     """The tree above its words; below them, a column for each piece of a word and a row for each of the source.
 
-    Without attention it is just the tree; without a tree, as for an empty line, it is empty.
+    Without attention, which not every decoder has, it is just the tree; without a tree, as for an empty line, it is
+    empty.
     """
     tree, attention = translation.tree, translation.attention
     if tree is None:
         return document(2 * MARGIN, 2 * MARGIN, ())
-    if attention is None:
+    if attention is None or not attention.rows:
         return drawing.tree_svg(tree)
     words = attention.of_words()
     beginning = 2 * MARGIN + max(text_width(piece) for piece in attention.source)

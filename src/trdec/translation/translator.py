@@ -177,7 +177,8 @@ class Translator:
             return Task(numbers, sources, chosen, required.at(numbers), attention)
 
         windows = repeat(window) if window else chain((size << n for n in range(4)), repeat(WINDOW * size))
-        return self._windows(_Lines(texts), task_of, size, places, windows, progress or _ignore, workers)
+        report = progress or _ignore
+        return self._windows(_Lines(texts), required, task_of, size, places, windows, report, workers)
 
     def as_found(
         self,
@@ -194,6 +195,7 @@ class Translator:
         """
         required = demands or Demands()
         sources = [read_source(self.codec, text, self._longest) for text in texts]
+        required.check_count(len(sources))
         if done := _without_words(sources):
             yield list(done.items())
         for part in batches(sources, *_most_in_batch(settings, batch_size)):
@@ -233,6 +235,7 @@ class Translator:
     def _windows(
         self,
         lines: _Lines,
+        demands: Demands,
         task_of: TaskMaker,
         size: int,
         places: int,
@@ -246,6 +249,7 @@ class Translator:
             yield from self._in_order(first, sources, task_of, size, places, progress, workers)
             first += len(texts)
         lines.raise_error()
+        demands.check_count(first)
 
     def _in_order(
         self,

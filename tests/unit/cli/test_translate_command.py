@@ -193,6 +193,11 @@ def test_what_is_demanded_of_translations_holds(model: Path, lines: list[str], t
     assert len(result.stdout.split()) == 8
     result = run(translate_command, model, "--prefix", tmp_path / "prefix", stdin=f"{lines[0]}\n" * 3)
     assert "there are only 2 prefixes for at least 3 lines" in result.stderr
+    result = run(translate_command, model, "--prefix", tmp_path / "prefix", stdin=f"{lines[0]}\n")
+    assert result.returncode == 1
+    assert "as many prefixes as lines to translate (1), found 2" in result.stderr
+    result = run(translate_command, model, "--prefix", "-", stdin=f"{lines[0]}\n")
+    assert "standard input (-) is named for two inputs" in result.stderr
 
 
 def test_what_would_lose_a_file_or_mean_nothing_is_refused(model: Path, tmp_path: Path) -> None:

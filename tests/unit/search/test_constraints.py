@@ -11,12 +11,13 @@ from trdec.errors import SearchError, UsageError
 from trdec.search.beam import BeamSettings, beam_search
 from trdec.search.constraints import ExactWords, Prefix, Skeleton
 from trdec.search.ensemble import Ensemble
-from trdec.search.frontiers import STEPS, WORDS
+from trdec.search.frontiers import PIECES, STEPS, WORDS
 from trdec.search.limits import LengthLimits
 from trdec.search.sampling import SamplingSettings, sample
 from trdec.search.tabular import TabularModel
 from trdec.targets.actions import ApplyRule, EmitWord
 from trdec.targets.target import ActionTable
+from trdec.tokenisers import WORD_START
 from trdec.trees.tree import words
 
 SOURCE = SourceBatch(torch.tensor([[1, 2, 3], [4, 0, 0]]), torch.tensor([3, 1]))
@@ -26,11 +27,19 @@ def _limits(most: int) -> LengthLimits:
     return LengthLimits(max_ratio=0, max_extra=most)
 
 
+def _continues(_text: str, piece: str) -> bool:
+    return not piece.startswith(WORD_START)
+
+
+def _never(_text: str, _piece: str) -> bool:
+    """In the tiny vocabularies every piece is a word."""
+    return False
+
+
 @pytest.mark.parametrize("name", ["derivation", "seq2seq", "ccg", "lin"])
 def test_a_prefix_leaves_the_best_translations_that_begin_with_it(name: str) -> None:
     tiny, most = Tiny.of(name, seed=3), 9 if name == "derivation" else 5
-    begins = tiny.effects.gains[:, WORDS] > 0
-    prefix = Prefix.of(tiny.table, begins, [["a", "b"], []])
+    prefix = Prefix.of(tiny.table, [[["a"], ["b"]], []], _never)
     settings = BeamSettings(5000, 5, limits=_limits(most))
     found = beam_search(tiny.model, tiny.effects, SOURCE, settings, [prefix])
     scored = sorted(
@@ -45,9 +54,8 @@ def test_a_prefix_leaves_the_best_translations_that_begin_with_it(name: str) -> 
 
 def test_the_last_word_of_a_prefix_is_not_continued() -> None:
     one = small("seq2seq")
-    begins = one.effects.gains[:, WORDS] > 0
-    pieces = list(one.codec.target_side.subwords.split("The"))
-    prefix = Prefix.of(one.codec.table, begins, [pieces] * 3)
+    pieces = one.codec.target_side.subwords.split("The")
+    prefix = Prefix.of(one.codec.table, [[pieces]] * 3, _continues)
     settings = BeamSettings(5, 5, limits=_limits(20))
     for hypotheses in beam_search(one.searching, one.effects, one.sources([0, 1, 2]), settings, [prefix]):
         for hypothesis in hypotheses:
@@ -58,10 +66,9 @@ def test_the_last_word_of_a_prefix_is_not_continued() -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_word_of_a_prefix_is_one_word_however_many_pieces_it_has(system: str, seed: int) -> None:
     one = small(system, seed)
-    begins = one.effects.gains[:, WORDS] > 0
-    pieces = list(one.codec.target_side.subwords.split("Theisther"))
+    pieces = one.codec.target_side.subwords.split("Theisther")
     assert len(pieces) > 1
-    prefix = Prefix.of(one.codec.table, begins, [pieces] * 3)
+    prefix = Prefix.of(one.codec.table, [[pieces]] * 3, _continues)
     settings = BeamSettings(4, 4, limits=_limits(40))
     for hypotheses in beam_search(one.searching, one.effects, one.sources([0, 1, 2]), settings, [prefix]):
         assert hypotheses
@@ -81,8 +88,8 @@ def test_a_skeleton_is_the_tree_that_comes_out() -> None:
         actions = [tiny.table.actions[number] for number in hypothesis.actions]
         assert [str(a) for a in actions if isinstance(a, ApplyRule)] == [*wanted, "NP -> pre"]
     assert free == beam_search(tiny.model, tiny.effects, SOURCE, settings)[1]
-    with pytest.raises(UsageError, match="Choose a trdec system"):
-        Skeleton.of(Tiny.of("ccg").table, [[]])
+    with pytest.raises(UsageError, match=r"writes no rules.*Choose a trdec system"):
+        Skeleton.of(Tiny.of("ccg").table, [[chosen[0]]])
 
 
 @pytest.mark.parametrize("system", ["trdec-binary", "trdec-con", "seq2seq"])
@@ -105,17 +112,17 @@ def test_the_greatest_length_leaves_room_for_what_is_asked(system: str, spare: i
     one = small(system, seed)
     begins = one.effects.gains[:, WORDS] > 0
     shortest = one.effects.needs[list(one.effects.start)].sum(dim=0)  # M
-    besides_words = int(shortest[STEPS] - shortest[WORDS])
+    besides_words = int(shortest[STEPS] - shortest[PIECES])
     for count in (1, 4, 9):
         settings = BeamSettings(1, limits=_limits(besides_words + count + spare))
         exact = ExactWords.of(one.codec.table, begins, [count] * 2)
         for (hypothesis,) in beam_search(one.searching, one.effects, one.sources([0, 1]), settings, [exact]):
             assert len(words(one.codec.decode(hypothesis.actions).tree)) == count
-        pieces = one.codec.target_side.pieces(["The"] * count)
-        settings = BeamSettings(1, limits=_limits(besides_words + len(pieces) + spare))
-        prefix = Prefix.of(one.codec.table, begins, [pieces] * 2)
+        given = [one.codec.target_side.subwords.split("Theisther")] * count
+        settings = BeamSettings(1, limits=_limits(besides_words + sum(map(len, given)) + spare))
+        prefix = Prefix.of(one.codec.table, [given] * 2, _continues)
         for (hypothesis,) in beam_search(one.searching, one.effects, one.sources([0, 1]), settings, [prefix]):
-            assert one.codec.decode(hypothesis.actions).text.split()[:count] == ["The"] * count
+            assert one.codec.decode(hypothesis.actions).text.split()[:count] == ["Theisther"] * count
 
 
 def test_what_cannot_be_is_refused() -> None:
@@ -157,5 +164,5 @@ def test_an_ensemble_is_the_mean_of_probabilities() -> None:
 def test_words_outside_the_vocabulary_cannot_be_a_prefix() -> None:
     table = ActionTable(Tiny.of("seq2seq").target)
     with pytest.raises(Exception, match="not among the 4 actions"):
-        Prefix.of(table, torch.ones(4, dtype=torch.bool), [["z"]])
+        Prefix.of(table, [[["z"]]], _never)
     assert table.number(EmitWord("a")) == 0

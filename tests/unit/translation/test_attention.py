@@ -24,7 +24,7 @@ from trdec.tokenisers import UnicodeTokeniser
 from trdec.translation.attention import PARTS, TranslationAttention, actions_of_words, attention_of, rounded
 from trdec.translation.source import read_source
 from trdec.trees.transforms import desegment
-from trdec.trees.tree import Nonterminal, words
+from trdec.trees.tree import Nonterminal, Terminal, words
 
 NUMBERS = [0, 1, 2, 3]
 
@@ -135,7 +135,7 @@ def test_rounded_weights_add_up_to_1_and_are_near(weights: list[float]) -> None:
         assert abs(part - weight * PARTS) < 1 + 1e-6
 
 
-_PIECES = st.sampled_from(["▁a", "▁", "b", "▁cd", "e", "猫"])
+_PIECES = st.sampled_from(["▁a", "▁", "b", "▁cd", "e", "猫", "\u00a0!", "\u3000"])
 
 
 @given(strategies.trees(word=_PIECES), st.data())
@@ -147,5 +147,13 @@ def test_the_actions_of_a_word_spell_it(pieces: Nonterminal, data: st.DataObject
     found = actions_of_words(pieces, kinds)
     raw = UnicodeTokeniser().words_of
     spelt = ["".join(actions[number] for number in word) for word in actions_of_words(pieces, kinds, raw)]
-    assert all(word in written for word, written in zip(words(desegment(pieces, raw)), spelt, strict=True))
+    bare = UnicodeTokeniser().bare
+    assert all(bare(word) in written for word, written in zip(words(desegment(pieces, raw)), spelt, strict=True))
     assert ["".join(actions[number] for number in word).removeprefix("▁") for word in found] == words(desegment(pieces))
+
+
+def test_a_space_written_as_two_belongs_to_the_word_after_it() -> None:
+    pieces = Nonterminal("ROOT", tuple(map(Terminal, ("▁mot", "▁", "\u00a0!"))))
+    raw = UnicodeTokeniser().words_of
+    assert words(desegment(pieces, raw)) == ["▁mot", "▁!"]
+    assert actions_of_words(pieces, ["word"] * 3, raw) == ((0,), (1, 2))

@@ -137,6 +137,13 @@ def test_faint_weights_leave_no_trace() -> None:
     assert cell.attrib["fill-opacity"] == "1.00"
 
 
+def test_a_decoder_without_attention_has_its_tree_drawn() -> None:
+    tree = parse("(ROOT (S (NP The cat) sleeps))")
+    attention = TranslationAttention(("▁a", "<eos>"), (), ((1,), (2,), (4,)))
+    assert attention.of_words() == [[], [], []]
+    assert picture(Translation("The cat sleeps", tree, attention=attention)) == tree_svg(tree)
+
+
 def test_without_attention_the_picture_is_the_tree_and_without_a_tree_it_is_empty() -> None:
     tree = parse("(ROOT (S Go))")
     assert picture(Translation("Go", tree)) == tree_svg(tree)

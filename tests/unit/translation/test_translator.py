@@ -16,7 +16,7 @@ import torch
 import trdec.translation.translator
 from support.model_directory import trained
 from trdec.data.manifest import write_manifest
-from trdec.errors import ModelError, OutOfMemoryError, TextFormatError, UsageError
+from trdec.errors import ModelError, OutOfMemoryError, TextFormatError, TreeFormatError, UsageError
 from trdec.model.interfaces import SearchPrecision
 from trdec.model.weights import read_tensors, write_model_weights
 from trdec.search.beam import BeamSettings
@@ -26,6 +26,7 @@ from trdec.translation.demands import Demands
 from trdec.translation.source import CONTROL_CHARACTERS, TOO_LONG, UNKNOWN_CHARACTERS
 from trdec.translation.translation import CUT_SHORT, Translation
 from trdec.translation.translator import Translator
+from trdec.trees.brackets import parse
 from trdec.trees.tree import words
 
 
@@ -198,6 +199,12 @@ def test_lone_surrogates_are_no_text(translator: Translator, lines: list[str]) -
     plain, odd = translator.translate([lines[0], f"{lines[0]} \ud800"])
     assert odd.text == plain.text
     assert CONTROL_CHARACTERS in odd.remarks
+    with pytest.raises(TreeFormatError, match=r"skeletons, line 2: the label 'pre' is reserved"):
+        Demands(skeletons=[None, parse("(ROOT (pre (S a)))")])
+    with pytest.raises(UsageError, match=r"as many prefixes as lines to translate \(1\), found 2"):
+        list(translator.stream(lines[:1], demands=Demands(prefixes=["", ""])))
+    with pytest.raises(UsageError, match=r"as many skeletons as lines to translate \(1\), found 2"):
+        list(translator.as_found(lines[:1], BeamSettings(), demands=Demands(skeletons=[None, None])))
     with pytest.raises(UsageError, match=r"prefix 1: .*surrogate '\\ud800' at character 2"):
         list(translator.stream(lines[:1], demands=Demands(prefixes=["a\ud800"])))
 
@@ -273,3 +280,11 @@ def test_a_damaged_model_or_one_of_another_version_says_so(directory: Path, tmp_
     write_model_weights(failed, {**tensors, first: torch.full_like(tensors[first], torch.nan)})
     with pytest.raises(ModelError, match="not finite numbers"):
         Translator.load(failed)
+
+
+def test_a_skeleton_need_not_have_the_root_that_trees_have(translator: Translator, lines: list[str]) -> None:
+    bare, whole = (
+        list(translator.stream(lines[:1], demands=Demands(skeletons=[parse(shape)])))
+        for shape in ("(S (NP a) (VP b (ADJP c)) .)", "(ROOT (S (NP a) (VP b (ADJP c)) .))")
+    )
+    assert bare == whole
