@@ -329,6 +329,15 @@ def test_a_system_without_trees_shows_words_and_attention(visit: Any, server: Pa
     assert page.is_hidden("#skeleton")
 
 
+def test_a_skeleton_is_not_sent_to_a_model_whose_page_hides_it(visit: Any, server: PageServer) -> None:
+    page = visit({"text": SOURCE, "skeleton": CAT})
+    assert server.requests[-1]["skeleton"] == CAT
+    page.select_option("#model", "seq2seq")
+    page.wait_for_function("document.getElementById('translation').getAttribute('aria-busy') === 'false'")
+    assert server.requests[-1]["model"] == "seq2seq"
+    assert "skeleton" not in server.requests[-1]
+
+
 def test_brackets_written_among_the_words_grow_a_tree_too(visit: Any, server: PageServer) -> None:
     server.translate = lambda _: (200, answer("trdec-con", [sentence(SOURCE, CAT, system="lin")]), {})
     page = visit({"text": SOURCE, "step": 5})  # (ROOT (S (NP The cat

@@ -71,6 +71,8 @@ def test_demands_are_met(served: Served, lines: list[str]) -> None:
     assert found["text"].startswith("The woman ")
     (found,) = ask(served, text=lines[0], skeleton="(ROOT (S (NP a) (VP b (ADJP c)) .))")
     assert re.sub(r"[^() ]+(?=[ )])", "w", found["sentences"][0]["tree"]["brackets"]).count("(") == 5
+    (without_root,) = ask(served, text=lines[0], skeleton="(S (NP a) (VP b (ADJP c)) .)")
+    assert without_root == found
 
 
 def test_greedy_search_and_lengths(served: Served, lines: list[str]) -> None:
@@ -98,6 +100,8 @@ def test_greedy_search_and_lengths(served: Served, lines: list[str]) -> None:
         ({"text": "a", "skeleton": "(ROOT"}, "skeleton", ""),
         ({"text": "a", "skeleton": "(ROOT (FRAG a))"}, "skeleton", "the model has no rule ROOT -> FRAG"),
         ({"text": "a", "skeleton": "(ROOT (FRAG a))", "prefix": "The"}, "skeleton", "ROOT -> FRAG"),
+        ({"text": "a", "skeleton": "(ROOT (pre (S a)))"}, "skeleton", "'pre' is reserved"),
+        ({"text": "a", "skeleton": "(pre a)"}, "skeleton", "the model has no rule ROOT -> pre"),
         ({"text": "a", "skeleton": f"(ROOT {'a' * 2000})"}, "skeleton", "2000.*2007"),
         ({"text": "a", "skeleton": "(ROOT \ud800)"}, "skeleton", "ud800"),
         ({"text": "a", "prefix": "a" * 1001}, "prefix", "1000.*1001"),

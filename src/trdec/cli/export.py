@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trdec.cli.options import say
+
+if TYPE_CHECKING:
+    from trdec.systems import System
 
 
 def export_command(
@@ -29,7 +33,14 @@ def export_command(
     for key, name, best in (("bleu", "dev BLEU", max), ("loss", "dev loss", min)):
         if found := [row[key] for row in rows if isinstance(row.get(key), float | int)]:
             scores[name] = round(best(found), 2)
-    export_model(model, output, scores, licence)
+    export_model(model, output, scores, translate_line, licence)
     files = [output] if output.is_file() else [path for path in output.rglob("*") if path.is_file()]
     say(f"{output}: {sum(path.stat().st_size for path in files) / 1e6:.1f} MB; fill in its README.md before sharing it")
     print(output)
+
+
+def translate_line(system: System, name: str) -> str:
+    """The command that translates with a model of this system and name, as a shell reads it."""
+    allowed = [part for code in dict.fromkeys(system.foreign_code) for part in ("--allow", code)]
+    parses = [] if system.source_annotation is None else ["--source-trees", "source.trees"]
+    return shlex.join(["trdec", "translate", name, *allowed, *parses])

@@ -250,6 +250,8 @@ def show_command(
         raise TextFormatError(
             f"expected a tree to show, found {'none in the input' if only is None else f'no sentence {only}'}."
         )
+    if svg is not None:
+        raise TextFormatError(f"{svg}: expected a tree to draw, found only sentences without one. Choose others.")
 
 
 def _linearisers() -> dict[str, Callable[[Nonterminal], list[Action]]]:

@@ -7,15 +7,16 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trdec.errors import TreeFormatError
+from trdec.errors import Place, TreeFormatError
 from trdec.serve.jobs import Answer, LineSettings, WaitingLine
 from trdec.serve.languages import Detected
 from trdec.serve.requests import LibreRequest, Refusal, TreeRequest, texts_of
 from trdec.serve.sentences import SplitText, escape_text, split_html, split_text, whole_text
 from trdec.serve.service import AUTO, LoadedModel, TranslationService
 from trdec.serve.settings import ServerLimits
-from trdec.trees import brackets
-from trdec.trees.tree import Nonterminal
+from trdec.trees import brackets, treebank
+from trdec.trees.transforms import rooted
+from trdec.trees.tree import Entry, Nonterminal
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,11 @@ def tree_settings(request: TreeRequest, beam_size: int, limits: ServerLimits) ->
 def _skeleton(request: TreeRequest) -> Nonterminal | None:
     if request.skeleton is None:
         return None
+    place = Place("<text>", 1)
     try:
-        return brackets.parse(request.skeleton)
+        entry = treebank.checked(Entry(place, rooted(brackets.parse(request.skeleton, place))))
+        if entry.error is not None:
+            raise entry.error
     except TreeFormatError as error:
         raise Refusal(400, f"skeleton: {error}", "skeleton") from None
+    return entry.tree

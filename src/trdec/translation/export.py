@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import yaml
 
 from trdec import __version__
-from trdec.archives import is_archive_name, pack
+from trdec.archives import ARCHIVE_ENDINGS, is_archive_name, pack
 from trdec.configuration import CONFIGURATION_FILE, Configuration, load_saved_configuration
 from trdec.data.manifest import CODEC, WEIGHTS, check_kinds, check_manifest, write_manifest
 from trdec.errors import ModelError, UsageError
 from trdec.files import replacing_folder, write_errors
-from trdec.systems import system_name
+from trdec.systems import System, system_name
 
 CARD = "README.md"
 
+Command = Callable[[System, str], str]
+"""From a model's system and name to the command that translates with it."""
 
-def export_model(model: Path, output: Path, scores: Mapping[str, float], licence: str | None = None) -> None:
+
+def export_model(
+    model: Path, output: Path, scores: Mapping[str, float], translate: Command, licence: str | None = None
+) -> None:
     """Write a model without its data and checkpoints to a folder, or to an archive if the name is one's.
 
-    The same model gives the same archive, byte for byte.
+    Its card shows the command `translate` for it. The same model gives the same archive, byte for byte.
     """
     if output.exists():
         raise UsageError(f"{output}: already exists. Choose another name.")
@@ -33,15 +38,18 @@ def export_model(model: Path, output: Path, scores: Mapping[str, float], licence
     _check_links(model)
     check_manifest(model)
     configuration = load_saved_configuration(model)
-    name = output.name.split(".")[0]
+    name = output.name
+    for ending in ARCHIVE_ENDINGS:
+        name = name.removesuffix(ending)
+    card = model_card(configuration, name, scores, translate, licence)
     with write_errors(output):
         output.parent.mkdir(parents=True, exist_ok=True)
         if not is_archive_name(output):
             with replacing_folder(output) as folder:
-                _write(model, folder, model_card(configuration, name, scores, licence))
+                _write(model, folder, card)
             return
         with tempfile.TemporaryDirectory(prefix="trdec-export-") as temporary:
-            _write(model, Path(temporary), model_card(configuration, name, scores, licence))
+            _write(model, Path(temporary), card)
             pack(Path(temporary), output)
 
 
@@ -64,7 +72,9 @@ def _write(model: Path, folder: Path, card: str) -> None:
     (folder / CARD).write_text(card, encoding="utf-8", errors="backslashreplace")  # a file's name may be any bytes
 
 
-def model_card(configuration: Configuration, name: str, scores: Mapping[str, float], licence: str | None) -> str:
+def model_card(
+    configuration: Configuration, name: str, scores: Mapping[str, float], translate: Command, licence: str | None
+) -> str:
     """The card of a model: what hubs read between the two rules, and what people read below."""
     data = configuration.data
     system = system_name(configuration.system)
@@ -80,21 +90,29 @@ def model_card(configuration: Configuration, name: str, scores: Mapping[str, flo
         head["model-index"] = [{"name": name, "results": results}]
     front = yaml.safe_dump(head, sort_keys=False, allow_unicode=True)
     missing = "" if licence is not None else "# license: fill this in\n"
-    return f"---\n{front}{missing}---\n\n" + "\n".join(_text(configuration, name, system, languages, scores)) + "\n"
+    command = translate(configuration.system, name)
+    text = "\n".join(_text(configuration, name, system, languages, scores, command))
+    return f"---\n{front}{missing}---\n\n{text}\n"
 
 
 def _text(
-    configuration: Configuration, name: str, system: str, languages: list[str], scores: Mapping[str, float]
+    configuration: Configuration,
+    name: str,
+    system: str,
+    languages: list[str],
+    scores: Mapping[str, float],
+    command: str,
 ) -> Iterator[str]:
     direction = f" from {languages[0]} to {languages[1]}" if len(languages) == 2 else ""
     text = "raw text" if configuration.data.source_tokeniser != "none" else "tokenised text, words separated by spaces"
     yield f"# {name}\n"
-    yield f"A translation model{direction}, which generates a tree together with the translation."
+    with_tree = ", which generates a tree together with the translation"
+    yield f"A translation model{direction}{'' if configuration.system.target == 'seq2seq' else with_tree}."
     yield f"It is a `{system}` system of trdec {__version__}, and reads {text}.\n"
     yield "## Use\n"
     yield "```"
     yield "pip install .    # in a copy of trdec's repository"
-    yield f"trdec translate {name} < source.txt > translation.txt"
+    yield f"{command} < source.txt > translation.txt"
     yield "```\n"
     yield "## Scores\n"
     measured = (f"{kind} {value:.2f}" for kind, value in scores.items())

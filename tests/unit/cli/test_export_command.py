@@ -17,8 +17,11 @@ import yaml
 
 from support.commands import run
 from support.model_directory import trained
-from trdec.cli.export import export_command
+from trdec.cli.export import export_command, translate_line
+from trdec.configuration import load_saved_configuration
 from trdec.errors import FileError, ModelError
+from trdec.systems import SYSTEMS, System
+from trdec.translation.export import model_card
 from trdec.translation.translator import Translator
 
 FILES = {"README.md", "codec", "config.yaml", "manifest.json", "model.safetensors"}
@@ -176,3 +179,31 @@ def test_a_file_of_an_archive_that_was_changed_is_noticed(model: Path, tmp_path:
     shutil.make_archive(str(tmp_path / "changed"), "zip", tmp_path, "mine")
     with pytest.raises(ModelError, match=rf"{tmp_path}/changed.zip/mine/config.yaml: expected .* bytes"):
         Translator.load(tmp_path / "changed.zip")
+
+
+@pytest.mark.parametrize(
+    ("output", "name"), [("my.model-1.0", "my.model-1.0"), ("v1.2.tar.gz", "v1.2"), ("a model", "'a model'")]
+)
+def test_the_card_names_the_model_as_the_command_needs_it(model: Path, tmp_path: Path, output: str, name: str) -> None:
+    run(export_command, model, tmp_path / output)
+    if (tmp_path / output).is_dir():
+        card = (tmp_path / output / "README.md").read_text(encoding="utf-8")
+    else:
+        with tarfile.open(tmp_path / output) as packed:
+            stream = packed.extractfile(f"{name}/README.md")
+            assert stream is not None
+            card = stream.read().decode()
+    assert f"trdec translate {name} < source.txt" in card
+
+
+def test_the_card_says_what_the_system_needs_and_writes(model: Path) -> None:
+    def card(**changes: object) -> str:
+        system = System.model_validate(SYSTEMS["trdec-con"].model_dump() | changes)
+        configuration = load_saved_configuration(model).model_copy(update={"system": system})
+        return model_card(configuration, "mine", {}, translate_line, None)
+
+    assert "generates a tree" in card()
+    assert "generates a tree" not in card(**SYSTEMS["seq2seq"].model_dump())
+    assert "trdec translate mine <" in card(source_trees="binary-1", encoder="tree-lstm")
+    parsed = card(source_trees="constituency", encoder="tree-lstm", decoder="my_code:Decoder")
+    assert "trdec translate mine --allow my_code:Decoder --source-trees source.trees < source.txt" in parsed

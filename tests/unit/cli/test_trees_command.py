@@ -270,6 +270,13 @@ def test_nothing_to_show(trdec: Run) -> None:
     assert "the parser found no tree." in trdec("trees", "show", stdin="(())\n").stdout
 
 
+def test_a_picture_of_no_tree_is_an_error(trdec: Run, tmp_path: Path) -> None:
+    result = trdec("trees", "show", "--svg", tmp_path / "tree.svg", stdin="(())\n")
+    assert result.returncode == 1
+    assert "tree.svg: expected a tree to draw, found only sentences without one" in result.stderr
+    assert not (tmp_path / "tree.svg").exists()
+
+
 def test_help_is_shown_without_importing_torch(trdec: Run) -> None:
     result = trdec("--help")
     assert "trees" in result.stdout

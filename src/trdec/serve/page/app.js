@@ -36,8 +36,13 @@ function readState() {
     model: $("model").value || null,
     text: $("text").value,
     best: number("best") ?? 1, beam: number("beam"), words: number("words"),
-    prefix: $("prefix").value, skeleton: $("skeleton").value.trim(), split: $("split").checked,
+    prefix: $("prefix").value, skeleton: takesSkeleton() ? $("skeleton").value.trim() : "", split: $("split").checked,
   };
+}
+
+// What a hidden field holds was meant for another model.
+function takesSkeleton() {
+  return !$("skeleton").closest("label").hidden;
 }
 
 function showModel() {
