@@ -41,7 +41,7 @@ KEYS_WITHOUT_EFFECT = frozenset(
         "search.length_power",
     }
 )
-"""The keys on which it does not depend what a training learns, besides paths: data are identified by their content.
+"""The keys that do not change what a training learns. Nor do paths: data are identified by their content.
 
 Another device or number of threads rounds differently, but is still the same experiment.
 """

@@ -67,7 +67,7 @@ def with_recipe(content: Mapping[str, Any], pairs: int) -> dict[str, Any]:
     sentences = None if in_actions else _positive(_given(content, "batches", "batch_size"))
     filled = dict(content)
     for setting in recipe_for(pairs, sentences, _positive(_given(content, "training", "accumulate")) or 1):
-        if not (in_actions and setting.key == "batches.batch_size"):  # a number of sentences is none of actions
+        if not (in_actions and setting.key == "batches.batch_size"):  # the recipe's size counts sentences
             _fill(filled, setting.key.split("."), setting.value)
     return filled
 
@@ -78,7 +78,7 @@ def _given(content: Mapping[str, Any], section: str, key: str) -> object:
 
 
 def _positive(value: object) -> int | None:
-    """The value if it is a number that can be meant; what is wrong with any other is reported where it is checked."""
+    """The value if it is a positive integer, else None; a wrong value is reported where the configuration is checked."""
     return value if isinstance(value, int) and value > 0 else None
 
 

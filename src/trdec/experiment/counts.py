@@ -128,7 +128,7 @@ def counts_of(results: Results) -> CountsFile:
 
 
 def recipe_checksum(training: Configuration, checksums: Iterable[str]) -> str:
-    """The same wherever files of these checksums, under whatever names, train the same network in the same way."""
+    """A checksum that is equal for trainings of the same network, in the same way, on files of the same content."""
     keys = {
         key: value
         for key, value in flatten(training)

@@ -77,7 +77,7 @@ class Prefix(_OfTensors):
 
     @property
     def least(self) -> Self:
-        """It says itself what is due."""
+        """The constraint itself, which knows what is still due."""
         return self
 
     @property
@@ -191,7 +191,7 @@ class ExactWords(_OfTensors):
 
     @property
     def least(self) -> Self:
-        """It says itself what is due."""
+        """The constraint itself, which knows what is still due."""
         return self
 
     @property
