@@ -78,7 +78,7 @@ def _given(content: Mapping[str, Any], section: str, key: str) -> object:
 
 
 def _positive(value: object) -> int | None:
-    """The value if it is a positive integer, else None; a wrong value is reported where the configuration is checked."""
+    """The value if it is a positive integer, else None; what is wrong is reported where all keys are checked."""
     return value if isinstance(value, int) and value > 0 else None
 
 
