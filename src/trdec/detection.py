@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import islice
 
+from trdec.tokenisers import primary
+
 SAMPLE = 2000
 """Lines that are looked at."""
 
@@ -18,6 +20,14 @@ _SCRIPTS = (
 SCRIPTS = tuple(_SCRIPTS.split())
 UNSPACED = ("Thai", "Lao", "Khmer", "Myanmar", "Tibetan")
 """Scripts that do not separate words by spaces, apart from Chinese and Japanese."""
+
+_CODES = (
+    "Latn Cyrl Grek Arab Hebr Deva Beng Guru Gujr Orya Taml Telu Knda Mlym "
+    "Sinh Thai Laoo Tibt Mymr Khmr Geor Armn Ethi Hang Hani Hira Kana Mong Cher"
+)
+_OF_TWO = {"Hans": "Han", "Hant": "Han", "Jpan": "Hiragana", "Kore": "Hangul"}
+SCRIPT_CODES = dict(zip(_CODES.split(), SCRIPTS, strict=True)) | _OF_TWO
+"""Scripts by the code that may stand after a language, as in sr-Latn (ISO 15924)."""
 
 _LANGUAGE_SCRIPTS = {
     "Cyrillic": "ab ba be bg ce cv kk ky mk mn os ru tg tt uk",
@@ -51,6 +61,14 @@ _LANGUAGE_SCRIPTS = {
 SCRIPT_OF_LANGUAGE = {code: script for script, codes in _LANGUAGE_SCRIPTS.items() for code in codes.split()}
 """The script that a language is usually written in, for languages with one."""
 
+
+def expected_script(language: str) -> str | None:
+    """The script of text in a language by its code (kk, kk-Latn), or None if that is not known."""
+    code, *others = language.split("-")
+    named = next((other for other in others if len(other) == 4 and other.isalpha()), None)
+    return SCRIPT_OF_LANGUAGE.get(code) if named is None else SCRIPT_CODES.get(named.title())
+
+
 COMMON_WORDS = {
     language: frozenset(words.split())
     for language, words in {
@@ -72,8 +90,11 @@ COMMON_WORDS = {
 }
 """The most frequent words of some languages that share a script."""
 
-_ATTACHED = re.compile(r"\w[.,!?;:।።،؟]+(?=\s|$)|\w[。、，！？]")
-_SEPARATE = re.compile(r"(?:(?<=\s)|^)[.,!?;:।።،؟。、，！？](?=\s|$)")
+_STOPS = ".,!?;:।॥።፣،؛؟۔։။၊។"
+_CLOSING = "\"'”’»)\\]"
+_ATTACHED = re.compile(rf"[^\s{_STOPS}][{_STOPS}]+[{_CLOSING}]*(?=\s|$)|\w[。、，！？]")
+_SEPARATE = re.compile(rf"(?:(?<=\s)|^)[{_STOPS}。、，！？](?=\s|$)")
+_LONG = 10
 _WORD = re.compile(r"\w+")
 
 
@@ -107,18 +128,22 @@ def main_script(lines: Sequence[str]) -> str | None:
 
 
 def looks_raw(lines: Sequence[str]) -> bool:
-    """Whether punctuation is attached to words, as it is before text is tokenised."""
+    """Whether punctuation is attached to words, or words to each other, as it is before text is tokenised."""
     sample = lines[:SAMPLE]
     attached = sum(len(_ATTACHED.findall(line)) for line in sample)
-    return attached > sum(len(_SEPARATE.findall(line)) for line in sample)
+    if attached > sum(len(_SEPARATE.findall(line)) for line in sample):
+        return True
+    # Scripts without spaces between words may have no punctuation either, only runs of words longer than any word.
+    runs = [len(run) for line in sample for run in line.split()]
+    return bool(runs) and main_script(sample) in UNSPACED and sum(runs) > _LONG * len(runs)
 
 
 def looks_swapped(sources: Sequence[str], targets: Sequence[str], source_language: str, target_language: str) -> bool:
     """Whether each side is rather in the other side's language, by script or by its most frequent words."""
-    expected = SCRIPT_OF_LANGUAGE.get(source_language), SCRIPT_OF_LANGUAGE.get(target_language)
+    expected = expected_script(source_language), expected_script(target_language)
     if None not in expected and expected[0] != expected[1]:
         return (main_script(targets), main_script(sources)) == expected
-    ours, theirs = COMMON_WORDS.get(source_language), COMMON_WORDS.get(target_language)
+    ours, theirs = (COMMON_WORDS.get(primary(code)) for code in (source_language, target_language))
     if ours is None or theirs is None or ours == theirs:
         return False
     return _favours(sources, theirs, ours) and _favours(targets, ours, theirs)

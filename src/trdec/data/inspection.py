@@ -14,11 +14,11 @@ from trdec.configuration.sections import DataConfiguration
 from trdec.data.codec import Codec
 from trdec.data.corpus import Corpus, RawPair, Reader
 from trdec.data.report import LeftOut, SplitReport
-from trdec.detection import SCRIPT_OF_LANGUAGE, looks_raw, looks_swapped, main_script, script_shares
+from trdec.detection import expected_script, looks_raw, looks_swapped, main_script, script_shares
 from trdec.errors import TextFormatError, excerpt
 from trdec.files import count_lines, read_beginning, read_lines, split_words, text_file
 from trdec.text import UNKNOWN, Side
-from trdec.tokenisers import normalise, primary
+from trdec.tokenisers import normalise
 from trdec.trees import brackets
 from trdec.trees.transforms import segment
 
@@ -221,7 +221,7 @@ def _warnings(
     configuration: DataConfiguration, sources: list[str], targets: list[str], report: SplitReport, trees: int
 ) -> Iterator[str]:
     languages = {"source": configuration.source_language, "target": configuration.target_language}
-    codes = {side: primary(code) for side, code in languages.items() if code is not None}
+    codes = {side: code for side, code in languages.items() if code is not None}
     if len(codes) == 2 and looks_swapped(sources, targets, codes["source"], codes["target"]):
         yield (
             f"the sides are probably swapped: data.train.source looks like {languages['target']}, "
@@ -229,7 +229,7 @@ def _warnings(
         )
     else:
         for side, lines in (("source", sources), ("target", targets)):
-            expected, found = SCRIPT_OF_LANGUAGE.get(codes.get(side, "")), main_script(lines)
+            expected, found = expected_script(codes.get(side, "")), main_script(lines)
             if None not in (expected, found) and expected != found:
                 yield (
                     f"data.train.{side} is mostly in {found} script, but data.{side}_language is {languages[side]}, "
