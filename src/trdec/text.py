@@ -61,7 +61,7 @@ class Subwords:
 
     @classmethod
     def train(cls, lines: Iterable[str], kind: SubwordKind, size: int) -> Subwords:
-        """A model of `size` pieces learnt from the lines; every character in them gets a piece."""
+        """A model of `size` pieces learnt from the lines; every character in them gets a piece, and stays as it is."""
         return cls._trained(lines, kind, size)
 
     @classmethod
@@ -71,7 +71,7 @@ class Subwords:
         Characters stay as they are, so that pieces spell exactly the words they were split from.
         """
         rows = (f"{word}\t{count}" for word, count in counts.items())
-        return cls._trained(rows, kind, size, input_format="tsv", normalization_rule_name="identity", **_AS_WRITTEN)
+        return cls._trained(rows, kind, size, input_format="tsv", **_AS_WRITTEN)
 
     @classmethod
     def _trained(cls, lines: Iterable[str], kind: SubwordKind, size: int, **options: Any) -> Subwords:
@@ -92,6 +92,7 @@ class Subwords:
                 model_type=kind,
                 vocab_size=size,
                 character_coverage=1.0,
+                normalization_rule_name="identity",
                 num_threads=1,  # the same model on every machine
                 max_sentence_length=_LONGEST_LINE,
                 minloglevel=2,

@@ -40,8 +40,13 @@ def test_an_unseen_character_keeps_its_spelling(subwords: Subwords) -> None:
     assert "".join(subwords.split("猫")).removeprefix("▁") == "猫"
 
 
-def test_a_word_that_normalisation_removes_is_not_lost(subwords: Subwords) -> None:
-    assert subwords.split("\u200b\u200b") in ((UNKNOWN,), ("▁",))
+@pytest.mark.parametrize(("kind", "size"), [("bpe", 30), ("unigram", 22)])
+def test_a_word_that_the_normalisation_of_a_given_model_removes_is_not_lost(kind: str, size: int) -> None:
+    buffer = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(LINES), model_writer=buffer, model_type=kind, vocab_size=size, minloglevel=2
+    )
+    assert Subwords(buffer.getvalue()).split("\u200b\u200b") in ((UNKNOWN,), ("▁",))
 
 
 def test_training_twice_gives_the_same_model() -> None:
@@ -95,6 +100,13 @@ def test_nothing_of_the_inside_of_sentencepiece_is_shown(lines: list[str]) -> No
     with pytest.raises(SubwordError) as caught:
         Subwords.train(lines, "bpe", 30)
     assert ".cc" not in str(caught.value)
+
+
+def test_words_come_back_as_they_were_written() -> None:
+    lines = ["（ ２ ）", "می\u200cخواهم", "ﬁ x²", "e\u0301 10\u00a0000"]
+    subwords = Subwords.train(lines, "bpe", 60)
+    for word in " ".join(lines).split(" "):
+        assert "".join(subwords.split(word)) == f"▁{word}"
 
 
 def test_text_that_cannot_be_read_is_said_to_be_that(tmp_path: Path) -> None:
