@@ -9,9 +9,9 @@ from random import Random
 from trdec.data.report import LeftOut, Reason
 from trdec.errors import MisalignedTreeError, TreeShapeError
 from trdec.files import Line
-from trdec.systems import ANNOTATIONS, DEPENDENCY, SUPERTAGS, System, transformed
+from trdec.systems import ANNOTATIONS, SUPERTAGS, System, transformed
 from trdec.text import Side
-from trdec.trees import conllu, supertags, treebank
+from trdec.trees import supertags, treebank
 from trdec.trees.alignment import align
 from trdec.trees.by_name import builder_called
 from trdec.trees.tree import Entry, Nonterminal
@@ -38,9 +38,13 @@ class SideTrees:
         except MisalignedTreeError as error:
             return LeftOut(Reason.MISALIGNED, f"{entry.place}: {error}")
 
-    def spelling(self, leaves: list[str], text: str, words: list[str]) -> list[str]:
-        """The words of a tree as they are encoded: those of the text, or a parser's own, found in the raw text."""
-        return align(leaves, text) if self.side.tokeniser.marks_spaces else words
+    def over_words(self, entry: Entry, text: str, words: Sequence[str]) -> Nonterminal:
+        """The entry's tree over words as they are encoded: those of the text, or a parser's own, found in raw text."""
+        assert entry.tree is not None
+        if not self.side.tokeniser.marks_spaces:
+            return treebank.respell(entry.tree, list(words))
+        tree = entry.as_written or entry.tree
+        return treebank.respell(tree, align(leaves_of(tree), text))
 
     def _spelt(self, entry: Entry, spelling: list[str]) -> Nonterminal:
         """The tree, transformed, with these words; builders and transforms see words without marks of spaces."""
@@ -75,11 +79,9 @@ class SideTrees:
             return LeftOut(Reason.NO_TREE, f"{place}: the parser found no tree.")
         if kind == SUPERTAGS:
             return Entry(place, entry.tree), words
-        leaves = conllu.surface_words(parse) if kind == DEPENDENCY else leaves_of(entry.tree)
         try:
-            spelling = self.spelling(leaves, line.text, words)
-            tree = treebank.respell(entry.tree, spelling)
-            return Entry(place, tree, was_projective=entry.was_projective), spelling
+            tree = self.over_words(entry, line.text, words)
+            return Entry(place, tree, was_projective=entry.was_projective), leaves_of(tree)
         except MisalignedTreeError as error:
             return LeftOut(Reason.MISALIGNED, f"{place}: {error}")
 

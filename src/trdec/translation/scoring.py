@@ -25,7 +25,6 @@ from trdec.systems import ANNOTATIONS
 from trdec.translation.source import source_parses
 from trdec.trees import brackets, treebank
 from trdec.trees.tree import Nonterminal
-from trdec.trees.tree import words as leaves_of
 
 PLACES_AT_ONCE = 6000
 """The most source places and steps in a batch."""
@@ -205,7 +204,6 @@ def _given(reader: Reader, pair: RawPair, found: Words, entry: Any, source: NDAr
     if entry.tree is None:
         return Candidate(source, (), f"{entry.place}: there is no tree.")
     try:
-        spelling = reader.target_trees.spelling(leaves_of(entry.tree), pair.target, found.target)
-        return Candidate(source, (treebank.respell(entry.tree, spelling),))
+        return Candidate(source, (reader.target_trees.over_words(entry, pair.target, found.target),))
     except MisalignedTreeError as error:
         return Candidate(source, (), f"{entry.place}: {error}")

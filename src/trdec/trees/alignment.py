@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator, Sequence
 
 from trdec.errors import MisalignedTreeError
@@ -60,7 +59,7 @@ def align(leaves: Sequence[str], text: str) -> list[str]:
 
 
 def _spellings(leaf: str) -> Iterator[str]:
-    composed = unicodedata.normalize("NFC", leaf)
+    composed = normalise(leaf) or leaf
     yield composed
     yield from SPELLINGS.get(leaf, ())
     unescaped = composed.replace("\\/", "/").replace("\\*", "*")
@@ -73,4 +72,9 @@ def _spellings(leaf: str) -> Iterator[str]:
 
 def _matches(text: str, place: int, spelling: str) -> bool:
     there = text[place : place + len(spelling)]
-    return bool(spelling) and (there == spelling or there.casefold() == spelling.casefold())
+    return bool(spelling) and (there == spelling or _plain(there) == _plain(spelling))
+
+
+def _plain(text: str) -> str:
+    """The text without what parsers change one character for another: case, and the form of apostrophes."""
+    return text.replace("’", "'").replace("‘", "'").casefold()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from trdec.errors import HeadsError, Place, TreeFormatError, TreeShapeError, excerpt
 from trdec.files import WHITESPACE, Line, is_blank, split_words
@@ -23,8 +23,8 @@ WITHOUT_TREE = "\t".join(["1", *"_" * (_COLUMNS - 1)]) + "\n\n"
 def read_conllu(lines: Iterable[Line]) -> Iterator[Entry]:
     """An entry for each sentence: a dependency tree over its syntactic words.
 
-    Comments, ranges of multiword tokens (`3-4`) and empty nodes (`5.1`) are skipped. A sentence whose heads
-    are all `_` was not parsed.
+    Comments and empty nodes (`5.1`) are skipped; multiword tokens (`3-4`) say how the words are written. A sentence
+    whose heads are all `_` was not parsed.
     """
     block: list[Line] = []
     for line in lines:
@@ -64,7 +64,10 @@ def _entry(block: list[Line]) -> Entry:
     if heads is None:
         return Entry(place, None)
     try:
-        return Entry(place, from_heads(forms, heads), was_projective=is_projective(heads))
+        tree = from_heads(forms, heads)
+        tokens = list(_multiword_tokens(block))
+        written = _as_written(forms, heads, tokens) if tokens else None
+        return Entry(place, tree, was_projective=is_projective(heads), as_written=written)
     except HeadsError as error:
         return Entry(place, None, HeadsError(f"{place}, the sentence that starts here: {error}"))
 
@@ -104,33 +107,43 @@ def _columns(block: list[Line]) -> tuple[list[str], list[int] | None]:
     return forms, [int(head) for head in heads]
 
 
-def surface_words(lines: Iterable[Line]) -> list[str]:
-    """The words of one sentence as the text spells them: `zu` and `dem`, of the token `zum`, are `zu` and `m`."""
-    found: list[str] = []
-    ranges: list[tuple[int, int, str]] = []
-    for line in lines:
-        if line.text.startswith("#") or not line.text.strip():
-            continue
+def _multiword_tokens(block: list[Line]) -> Iterator[tuple[int, int, str]]:
+    """The words of each multiword token, from the first to before the last, and how it is written."""
+    for line in block:
         number, form = line.text.split("\t")[:2]
-        form = _SPACE.sub("\u00a0", form.strip())
         if "-" in number:
             first, last = number.split("-")
-            ranges.append((int(first) - 1, int(last), form))
-        elif "." not in number:
-            found.append(form)
-    for start, end, form in ranges:
-        found[start:end] = _shares(form, found[start:end])
-    return found
+            yield int(first) - 1, int(last), _SPACE.sub("\u00a0", form.strip(WHITESPACE))
 
 
-def _shares(surface: str, words: list[str]) -> list[str]:
+def _as_written(forms: list[str], heads: list[int], tokens: Iterable[tuple[int, int, str]]) -> Nonterminal:
+    """The tree over words as the text spells them: `zu` and `dem`, of the token `zum`, are `zu` and `m`.
+
+    A word that has no letter of its token, like the second `a` of `à`, is left out; its dependents hang from its head.
+    """
+    spelling = list(forms)
+    for start, end, token in tokens:
+        spelling[start:end] = _shares(token, spelling[start:end])
+    kept = [word for word, letters in enumerate(spelling, start=1) if letters]
+    place = {0: 0, **{word: number for number, word in enumerate(kept, start=1)}}
+
+    def head_of(word: int) -> int:
+        head = heads[word - 1]
+        while head not in place:
+            head = heads[head - 1]
+        return place[head]
+
+    return from_heads([spelling[word - 1] for word in kept], [head_of(word) for word in kept])
+
+
+def _shares(token: str, words: Sequence[str]) -> Sequence[str]:
     """The token's characters divided among its words, as they are spelt if these make it up."""
-    characters = _CHARACTER.findall(surface)
-    if "".join(words) == surface or len(characters) < len(words):
+    characters = _CHARACTER.findall(token)
+    if "".join(words) == token or token in ("", "_"):
         return words
     shares: list[str] = []
     for later, word in reversed(list(enumerate(reversed(words)))):
-        size = min(len(word), len(characters) - later) if later else len(characters)
+        size = max(1, min(len(word), len(characters) - later)) if later else len(characters)
         shares.append("".join(characters[:size]))
         del characters[:size]
     return shares

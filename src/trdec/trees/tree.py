@@ -166,10 +166,12 @@ class Entry:
     """What a treebank file holds for one sentence.
 
     Without a tree or an error, the parser found no tree. Errors are stored, not raised, so that reading can
-    continue with the next sentence; a caller that wants to stop raises them.
+    continue with the next sentence; a caller that wants to stop raises them. Where running text spells words otherwise
+    than the tree (`zum` for `zu` and `dem`), `as_written` is the tree over what it spells.
     """
 
     place: Place
     tree: Nonterminal | None
     error: TrdecError | None = None
     was_projective: bool = True
+    as_written: Nonterminal | None = None

@@ -95,20 +95,25 @@ def _beside(entries: Iterable[Entry], lines: Iterable[Line]) -> Iterator[Entry]:
             yield entry
             continue
         try:
-            yield replace(entry, tree=respell(entry.tree, _spelling(words(entry.tree), line.text)))
+            yield replace(entry, tree=_spelt(entry, entry.tree, line.text), as_written=None)
         except MisalignedTreeError as error:
             yield replace(entry, tree=None, error=MisalignedTreeError(f"{entry.place}: {error} ({line.place})"))
 
 
-def _spelling(leaves: list[str], text: str) -> list[str]:
-    """The words of tokenised text, or the tree's own as raw text spells them."""
+def _spelt(entry: Entry, tree: Nonterminal, text: str) -> Nonterminal:
+    """The entry's tree over its own words as raw text spells them, or over the words of tokenised text.
+
+    Raw text is tried first: it may happen to have as many words between spaces as the tree.
+    """
     sentence = split_words(text)
-    if len(sentence) == len(leaves):
-        return sentence
+    if words(tree) == sentence:
+        return tree
+    written = entry.as_written or tree
     try:
-        return [word.lstrip(WORD_START + SPACES).replace(WORD_START, "\u00a0") for word in align(leaves, text)]
+        found = align(words(written), text)
     except MisalignedTreeError:
-        return sentence
+        return respell(tree, sentence)
+    return respell(written, [word.lstrip(WORD_START + SPACES).replace(WORD_START, "\u00a0") for word in found])
 
 
 def respell(tree: Nonterminal, sentence: list[str]) -> Nonterminal:

@@ -13,7 +13,9 @@ from trdec.errors import MisalignedTreeError, Place
 from trdec.files import Line
 from trdec.tokenisers import SPACES, UnicodeTokeniser
 from trdec.trees.alignment import align
-from trdec.trees.conllu import surface_words
+from trdec.trees.conllu import read_conllu
+from trdec.trees.tree import Entry, Nonterminal, words
+from trdec.trees.treebank import respell
 
 
 @pytest.mark.parametrize(
@@ -24,6 +26,10 @@ from trdec.trees.conllu import surface_words
         ("`` So '' , 1\\/2 ...", "“So”, 1/2…", "▁“ So ” , ▁1/2 …"),
         ("a-LRB-b-RRB- c", "a(b) c", "▁a(b) ▁c"),
         ("It ' s", "It’s", "▁It ’ s"),
+        ("It 's n't l' été", "It’s n’t l’été", "▁It ’s ▁n’t ▁l’ été"),
+        ("`` a '' b", "‘‘a’’ b", "▁‘‘ a ’’ ▁b"),
+        ("a \u200bb\x01c", "a \u200bb\x01c", "▁a ▁b▁c"),
+        ("x▁y", "x▁y", "▁x_y"),
         ("oui !", "oui\u00a0!", "▁oui \u00a0!"),
         ("10\u00a0000 men", "10 000 men", "▁10▁000 ▁men"),
         ("the cat", "The cat", "▁The ▁cat"),
@@ -58,8 +64,37 @@ def test_what_does_not_fit_is_said() -> None:
         align(["The", "cat"], "The")
 
 
+def _conllu(rows: str) -> Entry:
+    """The entry of a sentence whose rows have a number, a form and a head."""
+    lines = []
+    for number, row in enumerate(rows.split("\n"), start=1):
+        place, form, head = row.split()
+        lines.append(Line(Place("x", number), "\t".join([place, form, *"____", head, *"___"])))
+    (entry,) = read_conllu(lines)
+    assert entry.error is None
+    return entry
+
+
 def test_the_words_of_a_multiword_token_share_its_spelling() -> None:
-    rows = ["# text = zum del à don't", "1-2\tzum", "1\tzu", "2\tdem", "3-4\tdel", "3\tde", "4\tel"]
-    rows += ["5-6\tà", "5\ta", "6\ta", "7-8\tdon't", "7\tdo", "8\tn't", "8.1\tempty"]
-    lines = [Line(Place("x", number), row) for number, row in enumerate(rows, start=1)]
-    assert surface_words(lines) == ["zu", "m", "de", "l", "a", "a", "do", "n't"]
+    entry = _conllu("1-2 zum _\n1 zu 3\n2 dem 3\n3 Haus 0\n4-5 del _\n4 de 3\n5 el 4\n6-7 don't _\n6 do 3\n7 n't 6")
+    assert entry.tree is not None
+    assert entry.as_written is not None
+    assert words(entry.tree) == ["zu", "dem", "Haus", "de", "el", "do", "n't"]
+    assert words(entry.as_written) == ["zu", "m", "Haus", "de", "l", "do", "n't"]
+    assert null_words(entry.as_written) == null_words(entry.tree)
+
+
+def test_a_word_without_a_letter_of_its_token_is_left_out() -> None:
+    entry = _conllu("1 Vou 0\n2-3 à _\n2 a 3\n3 a 4\n4 escola 1")
+    assert repr(entry.as_written) == "(ROOT (NULL Vou (NULL (NULL à) escola)))"
+    assert repr(_conllu("1-2 à _\n1 a 2\n2 a 0\n3 b 2").as_written) == "(ROOT (NULL à) (NULL b))"
+
+
+@pytest.mark.parametrize("token", ["_", "ab"])
+def test_a_token_that_says_nothing_changes_nothing(token: str) -> None:
+    entry = _conllu(f"1-2 {token} _\n1 a 2\n2 b 0")
+    assert entry.as_written == entry.tree
+
+
+def null_words(tree: Nonterminal) -> Nonterminal:
+    return respell(tree, ["x"] * len(words(tree)))

@@ -199,6 +199,31 @@ def test_trees_take_the_spelling_of_raw_text(tmp_path: Path) -> None:
     assert words(entry.tree) == ["(", "“", "does", "n't", "."]
 
 
+def _dependencies(tmp_path: Path, rows: str, text: str) -> Entry:
+    columns = (row.split("|") for row in rows.split())
+    written = "".join("\t".join([place, form, *"____", head, *"___"]) + "\n" for place, form, head in columns)
+    (tmp_path / "x.conllu").write_text(written.replace("~", " "), encoding="utf-8")
+    (tmp_path / "x.txt").write_text(text, encoding="utf-8")
+    (entry,) = treebank.read("conllu", tmp_path / "x.conllu", tmp_path / "x.txt")
+    return entry
+
+
+def test_as_many_spaces_as_words_make_no_tokenised_text(tmp_path: Path) -> None:
+    entry = _dependencies(tmp_path, "1|Il|2 2|a|0 3|10~000|4 4|chats|2 5|.|2", "Il a 10 000 chats.\n")
+    assert repr(entry.tree) == "(ROOT (NULL (NULL Il) a (NULL (NULL 10\u00a0000) chats) (NULL .)))"
+
+
+def test_multiword_tokens_are_found_in_raw_text_and_their_words_in_tokenised(tmp_path: Path) -> None:
+    rows = "1|Er|2 2|geht|0 3-4|zum|_ 3|zu|5 4|dem|5 5|Haus|2 6|.|2"
+    for text, leaves in {
+        "Er geht zum Haus.": "Er geht zu m Haus .",
+        "Er geht zu dem Haus .": "Er geht zu dem Haus .",
+    }.items():
+        tree = _dependencies(tmp_path, rows, f"{text}\n").tree
+        assert tree is not None
+        assert words(tree) == leaves.split()
+
+
 def test_a_tree_with_other_words_than_its_text_is_named(tmp_path: Path) -> None:
     (entry,) = _beside(tmp_path, "(S a b)\n", "a b c\n")
     assert isinstance(entry.error, MisalignedTreeError)
