@@ -13,6 +13,7 @@ from support import strategies
 from trdec.trees import brackets, preterminals
 from trdec.trees.builders import left_branching, right_branching
 from trdec.trees.transforms import (
+    TRANSFORMS,
     bare_leaves,
     binarise,
     desegment,
@@ -25,6 +26,7 @@ from trdec.trees.transforms import (
     wrap_words,
 )
 from trdec.trees.tree import NULL, PRE, Nonterminal, Terminal, depth, labels, preorder, words
+from trdec.trees.treebank import misused_label
 
 
 @given(strategies.trees())
@@ -67,6 +69,14 @@ def test_transforms_keep_the_words(tree: Nonterminal, limit: int) -> None:
     for transform in (null_labels, strip_tags, wrap_words, bare_leaves, binarise, rooted):
         assert words(transform(tree)) == words(tree), transform
     assert words(limit_depth(tree, limit)) == words(tree)
+
+
+@given(strategies.trees(), st.permutations(sorted(TRANSFORMS)))
+def test_transforms_in_any_order_give_a_tree_that_is_read_back(tree: Nonterminal, names: list[str]) -> None:
+    for name in names:
+        tree = TRANSFORMS[name](tree)
+        assert not any(isinstance(node, Nonterminal) and misused_label(node) for node in preorder(tree)), name
+    assert brackets.parse(brackets.write(tree)) == tree
 
 
 @given(strategies.trees())

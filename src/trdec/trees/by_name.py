@@ -17,7 +17,7 @@ from trdec.errors import MisalignedTreeError, TrdecError, TreeShapeError, UsageE
 from trdec.extensions import load_extension, unknown_name
 from trdec.files import split_words
 from trdec.trees.builders import BUILDERS, Builder, from_words
-from trdec.trees.transforms import TRANSFORMS, Transform
+from trdec.trees.transforms import TRANSFORMS, Transform, rooted
 from trdec.trees.tree import Nonterminal, Terminal, Tree, preorder, words
 from trdec.trees.treebank import misused_label
 
@@ -56,7 +56,7 @@ def transform_called(name: str) -> Transform:
         check_tree(name, changed, words(tree))
         if not isinstance(changed, Nonterminal):
             raise TreeShapeError(f"{name}: expected a whole tree, found the word {changed.word!r}.")
-        return changed
+        return rooted(changed)
 
     return transform
 
@@ -66,7 +66,7 @@ def _checked(name: str, builder: Builder) -> Builder:
 
     def shape(sentence: Sequence[str], generator: Random) -> Tree:
         with _own_code(name, sentence):
-            tree = builder.shape(sentence, generator)
+            tree = builder.shape(list(sentence), generator)  # which it may change
         check_tree(name, tree, sentence)
         return tree
 
@@ -95,7 +95,13 @@ def check_tree(name: str, tree: Tree, sentence: Sequence[str]) -> None:
         if not isinstance(node, Terminal | Nonterminal):
             raise TreeShapeError(f"{where} a tree of Terminal and Nonterminal, found {node!r} in it.")
         if isinstance(node, Terminal):
+            if not _is_text(node.word):
+                raise TreeShapeError(f"{where} words of text, found {node.word!r}.")
             continue
+        if not isinstance(node.children, tuple):
+            raise TreeShapeError(f"{where} a tuple of children, found {node.children!r} below {node.label!r}.")
+        if not _is_text(node.label):
+            raise TreeShapeError(f"{where} labels of text, found {node.label!r}.")
         if not node.children:
             raise TreeShapeError(f"{where} words below every node, found none below {node.label!r}.")
         if split_words(node.label) != [node.label]:
@@ -107,3 +113,8 @@ def check_tree(name: str, tree: Tree, sentence: Sequence[str]) -> None:
             )
     if words(tree) != list(sentence):
         raise MisalignedTreeError(f"{where} a tree over its words, found one over {' '.join(words(tree))!r}.")
+
+
+def _is_text(value: object) -> bool:
+    """Whether this is a string that a file can hold: without half of a surrogate pair."""
+    return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)

@@ -44,10 +44,14 @@ def strip_tags(tree: Nonterminal) -> Nonterminal:
 def wrap_words(tree: Nonterminal) -> Nonterminal:
     """The tree with every word in a NULL node of its own, as the paper's released code made binary trees."""
 
+    def is_word(child: Tree) -> bool:
+        return isinstance(child, Terminal) or child.label == PRE
+
     def wrap(node: Nonterminal, children: list[Tree]) -> Tree:
+        if node.label == PRE:
+            return node
         return Nonterminal(
-            node.label,
-            tuple(Nonterminal(NULL, (child,)) if isinstance(child, Terminal) else child for child in children),
+            node.label, tuple(Nonterminal(NULL, (child,)) if is_word(child) else child for child in children)
         )
 
     return _nonterminal(fold(tree, _itself, wrap))

@@ -143,6 +143,16 @@ def test_an_import_error_says_where_was_looked(module: Module, tmp_path: Path) -
         ("lambda words: Nonterminal('X Y', (Terminal('a'),))", TreeShapeError, "without white space, found 'X Y'"),
         ("lambda words: Nonterminal('<end>', (Terminal('a'),))", TreeShapeError, "other labels than '<end>'"),
         ("lambda words: Nonterminal('X', (Terminal('b'),))", MisalignedTreeError, "over its words, found one over 'b'"),
+        ("lambda words: Nonterminal('X', Terminal('a'))", TreeShapeError, "a tuple of children, found .* below 'X'"),
+        ("lambda words: Nonterminal('X', map(Terminal, words))", TreeShapeError, "a tuple of children, found <map"),
+        ("lambda words: Nonterminal(7, (Terminal('a'),))", TreeShapeError, "labels of text, found 7"),
+        ("lambda words: Nonterminal('X', (Terminal(7),))", TreeShapeError, "words of text, found 7"),
+        (r"lambda words: Nonterminal('\ud800', (Terminal('a'),))", TreeShapeError, r"labels of text, found '.ud800'"),
+        (
+            "lambda words: words.sort(reverse=True) or Nonterminal('X', tuple(map(Terminal, words)))",
+            MisalignedTreeError,
+            "over its words, found one over 'b a'",
+        ),
         ("Builder('', lambda words, _: Terminal('b'))", MisalignedTreeError, "over its words, found one over 'b'"),
     ],
 )
@@ -155,16 +165,26 @@ def test_what_is_no_tree_over_its_words_is_refused(
         builder_called(f"{name}:wrong")(["a", "b"], Random(1))
 
 
+def test_a_builder_may_use_up_its_words(module: Module) -> None:
+    module(
+        "own_eater",
+        f"{IMPORTS}def eat(words): return Nonterminal('X', (Terminal(words.pop(0)), *map(Terminal, words)))\n",
+    )
+    assert repr(builder_called("own_eater:eat")(("a", "b"), Random(1))) == "(ROOT (X a b))"
+
+
 def test_a_transform_is_checked(module: Module) -> None:
     module(
         "own_transforms",
         f"{IMPORTS}"
         "def same(tree): return tree\n"
         "def cut(tree): return Nonterminal(tree.label, tree.children[:1])\n"
-        "def leaf(tree): return tree.children[0]\n",
+        "def leaf(tree): return tree.children[0]\n"
+        "def top(tree): return Nonterminal('X', tree.children)\n",
     )
     tree = BUILDERS["flat"](["a", "b"], Random(1))
     assert transform_called("own_transforms:same")(tree) == tree
+    assert repr(transform_called("own_transforms:top")(tree)) == "(ROOT (X a b))"
     assert transform_called("null-labels") is TRANSFORMS["null-labels"]
     with pytest.raises(MisalignedTreeError, match=r"own_transforms:cut: for the sentence 'a b' expected .* over 'a'"):
         transform_called("own_transforms:cut")(tree)
