@@ -17,7 +17,7 @@ from support.search_laws import (
     is_legal_and_scored_as_in_training,
     is_the_same_in_any_batch,
 )
-from support.small_models import ROWS, Small
+from support.small_models import ROWS, Small, may_follow
 from trdec.configuration import load_configuration
 from trdec.corpora.toy.generate import write_corpus
 from trdec.data.batch import collate
@@ -143,7 +143,8 @@ def _derivations(codec: Codec, banned: Collection[int], most: int) -> Iterator[t
         for action in target.legal(state.symbol):
             number = table.number(action)
             still = needed - needs[state.symbol] + sum(needs[symbol] for symbol in target.replacement(action))
-            if number not in banned and len(history) + 1 + max(0, still) <= most:
+            fits = len(history) + 1 + max(0, still) <= most
+            if number not in banned and fits and may_follow(table, history, action):
                 stack.append(((*history, number), target.advance(state, action), still))
 
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from support.small_models import Small
+from support.small_models import Small, may_follow
 from trdec.data.batch import Batch
 from trdec.search.beam import BeamSettings, beam_search
 from trdec.search.hypotheses import Hypothesis
 from trdec.search.limits import LengthLimits
 from trdec.targets.target import replay
-from trdec.trees.tree import words
+from trdec.trees.tree import Nonterminal, preorder, words
 
 NUMBERS = [0, 1, 2, 3, 4, 5]
 
@@ -25,6 +25,10 @@ def legal_and_whole(one: Small, hypothesis: Hypothesis) -> None:
     assert words(decoded.pieces) == [a.word for a in actions if type(a).__name__ == "EmitWord"]
     assert decoded.text.split() == words(decoded.tree)
     assert one.codec.unknown_action not in hypothesis.actions
+    # Every phrase has a word, so no node is lost where pieces become words.
+    assert sum(type(node) is Nonterminal for node in preorder(decoded.tree)) == sum(
+        type(node) is Nonterminal for node in preorder(decoded.pieces)
+    )
 
 
 def forced_log_probs(one: Small, number: int, hypothesis: Hypothesis) -> list[float]:
@@ -76,6 +80,9 @@ def _greedy(one: Small, number: int, most: int) -> list[int]:
             state, memory, torch.tensor([previous]), torch.tensor([symbol]), torch.tensor([parent])
         )
         log_probs[0, one.codec.unknown_action] = -torch.inf
+        for action_number, action in enumerate(table.actions):
+            if not may_follow(table, actions, action):
+                log_probs[0, action_number] = -torch.inf
         previous = int(log_probs[0].argmax())
         actions.append(previous)
         symbolic = target.advance(symbolic, table.actions[previous])

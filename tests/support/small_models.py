@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import cycle
@@ -29,9 +29,11 @@ from trdec.model.translation_model import DECODERS, ENCODERS, TranslationModel
 from trdec.search.frontiers import Effects
 from trdec.search.tabular import TabularModel
 from trdec.systems import SYSTEMS, TREE_ENCODER_NAMES, System, system_name
+from trdec.targets.actions import Action, EmitWord
 from trdec.targets.derivation import DerivationTarget
 from trdec.targets.sequence import CcgTarget, LinTarget, Seq2SeqTarget
 from trdec.targets.target import ActionTable, Target
+from trdec.tokenisers import SPACES, WORD_START
 from trdec.trees.grammar import Grammar, Rule
 
 torch.set_num_threads(1)  # small products are slower on several
@@ -69,6 +71,13 @@ SMALL = ModelConfiguration(
 """Sizes that are quick, fit every encoder and decoder, and differ from each other."""
 
 
+def may_follow(table: ActionTable, history: Sequence[int], action: Action) -> bool:
+    """Whether the action leaves no word without letters: after the mark of a space alone, letters come."""
+    if not history or str(table.actions[history[-1]]) != WORD_START:
+        return True
+    return isinstance(action, EmitWord) and action.word[0] not in WORD_START + SPACES
+
+
 @dataclass(frozen=True)
 class Tiny:
     """A tiny target with a model that is a table of random numbers."""
@@ -98,6 +107,8 @@ class Tiny:
             log_probs = self.model.log_probs(source, history, symbol, state.parent)
             for action in self.target.legal(state.symbol):
                 number = self.table.number(action)
+                if not may_follow(self.table, history, action):
+                    continue
                 after = self.target.advance(state, action)
                 stack.append(((*history, number), total + float(log_probs[number]), after))
 

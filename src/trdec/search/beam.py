@@ -61,7 +61,7 @@ class BeamSettings:
     limits: LengthLimits = field(default_factory=LengthLimits)
     early_termination: bool = True
     merge: bool = False
-    """Whether derivations that write the same text are one translation, with the sum of their probabilities."""
+    """Whether derivations that write the same pieces are one translation, with the sum of their probabilities."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.n_best <= self.beam_size <= MAX_WIDTH:

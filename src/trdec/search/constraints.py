@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from trdec.errors import UsageError
-from trdec.search.frontiers import MEASURES, PIECES, RULES, WORDS
-from trdec.search.state import SearchState
+from trdec.search.frontiers import MEASURES, PIECES, RULES, STEPS, WORDS
+from trdec.search.state import Due, SearchState
 from trdec.targets.actions import ApplyRule, EmitWord
 from trdec.targets.target import ActionTable
 from trdec.tokenisers import SPACES, WORD_START, normalise
@@ -76,11 +76,6 @@ class Prefix(_OfTensors):
         )
 
     @property
-    def least(self) -> Self:
-        """The constraint itself, which knows what is still due."""
-        return self
-
-    @property
     def amounts(self) -> Tensor:
         """B M: the number of pieces given."""
         return _amounts(PIECES, self.lengths)
@@ -99,14 +94,15 @@ class Prefix(_OfTensors):
         wrong |= within_word & ~self.is_piece
         return (inside & wrong) | (at_end & self.continuing[sentences])
 
-    def lacking(self, state: SearchState) -> Tensor | None:
-        """R A: pieces that are still due beyond those of the shortest completion, each of which begins a word."""
+    def due(self, state: SearchState) -> Due | None:
+        """The pieces of the prefix that are still to be written."""
         sentences, written = state.row_sentences(), state.used[:, PIECES]  # R
         if not bool((written < self.lengths[sentences]).any()):
             return None
         before, after = (self.left[sentences, (written + n).clamp(max=self.pieces.shape[1])] for n in (0, 1))  # R 2
-        begin, within = torch.where(self.is_piece.unsqueeze(1), after.unsqueeze(1), before.unsqueeze(1)).unbind(2)
-        return (begin - _pieces_needed(state)).clamp(min=0) + within  # R A
+        first, within = torch.where(self.is_piece.unsqueeze(1), after.unsqueeze(1), before.unsqueeze(1)).unbind(2)
+        counted = state.effects.bare[:-1] & (within > 0)  # R A   whose next piece is a step of the shortest completion
+        return Due(first=first, within=within - counted.long())
 
 
 @dataclass(frozen=True)
@@ -117,12 +113,9 @@ class Skeleton(_OfTensors):
     """
 
     rules: Tensor  # B N   action numbers, padded with ANY
+    lengths: Tensor  # B
+    phrases: Tensor  # B   how many phrases of words the rules open
     is_rule: Tensor  # A bool
-
-    @property
-    def least(self) -> None:
-        """Nothing: a derivation cannot end before its rules are applied."""
-        return
 
     @classmethod
     def of(cls, table: ActionTable, skeletons: Sequence[Sequence[ApplyRule]]) -> Skeleton:
@@ -136,7 +129,17 @@ class Skeleton(_OfTensors):
                 f"the model has no rule {missing}, which the skeleton needs. Take a shape from the trees it writes."
             )
         rows = [torch.tensor([table.number(rule) for rule in row], dtype=torch.long) for row in skeletons]
-        return cls(torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=ANY), is_rule)
+        return cls(
+            rules=torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=ANY),
+            lengths=torch.tensor([len(row) for row in rows]),
+            phrases=torch.tensor([sum(action.rule.rhs.count(PRE) for action in row) for row in skeletons]),
+            is_rule=is_rule,
+        )
+
+    @property
+    def amounts(self) -> Tensor:
+        """B M: the number of rules given."""
+        return _amounts(RULES, self.lengths)
 
     def forbidden(self, state: SearchState) -> Tensor | None:
         """R A: rules other than the one due."""
@@ -145,6 +148,21 @@ class Skeleton(_OfTensors):
             return None
         due = self.rules[state.row_sentences(), applied.clamp(max=self.rules.shape[1] - 1)].unsqueeze(1)  # R 1
         return (due != ANY) & self.is_rule & (torch.arange(len(self.is_rule), device=due.device) != due)  # R A
+
+    def due(self, state: SearchState) -> Due | None:
+        """The rules that are still to be applied, and a piece and an end for each phrase that waits for its words."""
+        sentences, applied = state.row_sentences(), state.used[:, RULES]  # R
+        ended = state.used[:, STEPS] - state.used[:, PIECES] - applied  # R   phrases
+        unended = self.phrases[sentences] - ended  # R
+        if not bool((unended > 0).any()):
+            return None
+        rules = (self.lengths[sentences] - applied).unsqueeze(1) - self.is_rule.long()  # R A
+        # A word or an end is an action within a phrase, which then waits for its first piece no longer.
+        waiting = unended.unsqueeze(1) - (~self.is_rule).long()  # R A
+        begun = state.effects.needs_after[:, STEPS] * ~self.is_rule  # A
+        steps = rules + 2 * waiting + begun + state.effects.closed  # R A
+        demanded = (unended > 0).unsqueeze(1)  # R 1
+        return Due(steps=steps * demanded, pieces=waiting * demanded)
 
 
 @dataclass(frozen=True)
@@ -155,7 +173,6 @@ class ExactWords(_OfTensors):
     is_piece: Tensor  # A bool
     begins: Tensor  # A bool
     fresh: Tensor  # Y bool   where a phrase has no word yet and must begin one
-    bare: Tensor  # A+1 bool   the piece that begins a word and holds none of its letters; the last stands for no piece
     uncounted: Tensor  # A bool   pieces whose spaces are not those that their beginnings tell of
     spaced_before: Tensor  # A bool   pieces that begin with a space that begins no word
     spaced_after: Tensor  # A+1 bool   pieces that end with one; the last stands for no piece
@@ -171,7 +188,6 @@ class ExactWords(_OfTensors):
             is_piece=_is_piece(table),
             begins=begins,
             fresh=torch.tensor([symbol == PRE for symbol in table.symbols]),
-            bare=torch.tensor([*(action == EmitWord(WORD_START) for action in table.actions), False]),
             uncounted=none[:-1],
             spaced_before=none[:-1],
             spaced_after=none,
@@ -190,11 +206,6 @@ class ExactWords(_OfTensors):
         )
 
     @property
-    def least(self) -> Self:
-        """The constraint itself, which knows what is still due."""
-        return self
-
-    @property
     def amounts(self) -> Tensor:
         """B M: the number of words required."""
         return _amounts(WORDS, self.counts)
@@ -205,22 +216,18 @@ class ExactWords(_OfTensors):
         fresh = self.fresh[state.frontiers.symbols] | (state.used[:, PIECES] == 0)  # R
         # Where phrases begin with words, each that is still needed has one.
         needed = _pieces_needed(state) * self.fresh.any()  # R A
-        too_many = state.effects.gains[:, WORDS] + needed > self._due(state).unsqueeze(1)  # R A
+        too_many = state.effects.gains[:, WORDS] + needed > self._words_due(state).unsqueeze(1)  # R A
         continues = self.is_piece & ~self.begins  # A
         # Two spaces of any kind side by side become one plain space, which is between words.
         doubled = self.spaced_after[state.last_piece].unsqueeze(1) & self.spaced_before  # R A
-        unlettered = self.bare[state.last_piece].unsqueeze(1) & ~(continues & ~self.spaced_before)  # R A
-        return self.uncounted | too_many | doubled | unlettered | (fresh.unsqueeze(1) & continues)
+        return self.uncounted | too_many | doubled | (fresh.unsqueeze(1) & continues)
 
-    def lacking(self, state: SearchState) -> Tensor | None:
-        """R A: words that are still due beyond the pieces of the shortest completion, each of which can begin one."""
-        due = self._due(state)  # R
-        if not bool((due > 0).any()):
-            return None
-        words = (due.unsqueeze(1) - state.effects.gains[:, WORDS] - _pieces_needed(state)).clamp(min=0)  # R A
-        return words + self.bare[:-1]  # its word's letters follow
+    def due(self, state: SearchState) -> Due | None:
+        """The words that are still to be written."""
+        words = self._words_due(state)  # R
+        return Due(first=words.unsqueeze(1) - state.effects.gains[:, WORDS]) if bool((words > 0).any()) else None
 
-    def _due(self, state: SearchState) -> Tensor:
+    def _words_due(self, state: SearchState) -> Tensor:
         """R: the number of words still to be written."""
         return self.counts[state.row_sentences()] - state.used[:, WORDS]
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from trdec.targets.actions import EOS, Action, ApplyRule, EmitWord
 from trdec.targets.target import ActionTable, Target
-from trdec.tokenisers import WORD_START
+from trdec.tokenisers import SPACES, WORD_START
 
 MEASURES = 4
 STEPS, PIECES, WORDS, RULES = range(MEASURES)
@@ -40,6 +40,8 @@ class Effects:
     gains: Tensor  # A M   how much an action adds to each measure
     needs: Tensor  # Y M   how much completing a symbol adds to each at least
     needs_after: Tensor  # A M   how much completing what the action opens adds to each at least
+    bare: Tensor  # A+1 bool   the piece that begins a word and holds none of its letters; the last stands for no action
+    letters: Tensor  # A bool   pieces that may follow it: no phrase and no word is without letters
     closed: int  # the number of steps left once no word can follow
 
     @classmethod
@@ -50,20 +52,26 @@ class Effects:
         symbols = np.array([number for row in opened for number in reversed(row)], dtype=np.int64)
         owners = np.repeat(np.arange(len(opened)), counts)
         gains = _gains(table.actions)  # A M
+        bare = np.array([action == EmitWord(WORD_START) for action in table.actions])  # A
         is_banned = np.isin(np.arange(len(opened)), list(banned))  # A
+        letters = _begins_with_letter(table.actions) & (gains[:, WORDS] == 0) & ~is_banned  # A
+        is_banned |= bare & ~letters.any()
         legal = table.legal & ~is_banned  # Y A
         needs = _least_needs(legal, owners, symbols, gains)  # Y M
         needs_after = _sums(owners, needs[symbols], len(opened))  # A M
+        needs_after[bare, STEPS] += 1  # its word's letters
         return cls(
             start=tuple(table.symbol_number(symbol) for symbol in target.start_symbols),
             symbols=torch.from_numpy(symbols),
             counts=torch.from_numpy(counts),
             offsets=torch.from_numpy(np.cumsum(counts) - counts),
             opens=torch.tensor([target.opens(action) for action in table.actions]),
-            banned=torch.tensor(sorted(banned), dtype=torch.long),
+            banned=torch.from_numpy(is_banned.nonzero()[0]),
             gains=torch.from_numpy(gains.astype(np.int64)),
             needs=torch.from_numpy(needs.astype(np.int64)),
             needs_after=torch.from_numpy(needs_after.astype(np.int64)),
+            bare=torch.from_numpy(np.append(bare, False)),
+            letters=torch.from_numpy(letters),
             closed=sum(tuple(target.legal(symbol)) == (EOS,) for symbol in target.start_symbols),
         )
 
@@ -76,6 +84,11 @@ class Effects:
     def most_taken(self) -> Tensor:
         """M: the greatest of these."""
         return self.takes.amax(dim=0)
+
+    @cached_property
+    def has_bare(self) -> bool:
+        """Whether any piece holds no letters."""
+        return bool(self.bare.any())
 
     def texts(self) -> frozenset[int]:
         """The actions that write text."""
@@ -94,6 +107,11 @@ def _gains(actions: Sequence[Action]) -> NDArray[np.float64]:
     rules = np.array([isinstance(action, ApplyRule) for action in actions])  # A
     measures = {STEPS: np.ones_like(pieces), PIECES: pieces, WORDS: begins if begins.any() else pieces, RULES: rules}
     return np.stack([measures[measure] for measure in sorted(measures)], axis=1).astype(np.float64)
+
+
+def _begins_with_letter(actions: Sequence[Action]) -> NDArray[np.bool_]:
+    """A: the pieces that begin with neither a space nor the mark of one."""
+    return np.array([isinstance(a, EmitWord) and a.word[:1] not in ("", WORD_START, *SPACES) for a in actions])
 
 
 def _least_needs(

@@ -72,7 +72,7 @@ class Trail:
 
 @dataclass(slots=True)
 class _Translation:
-    """The derivations found for one text, or a single derivation where they are not merged."""
+    """The derivations found for the same pieces, or a single derivation where they are not merged."""
 
     best: Hypothesis
     pieces: int
@@ -91,7 +91,7 @@ class Finished:
         normalisation: Normalisation,
         writes_text: frozenset[int] | None = None,
     ) -> None:
-        """Derivations with the same text are merged if it is said which actions write text."""
+        """Derivations with the same pieces are merged if it is said which actions write them."""
         self._n_best = n_best
         self._normalisation = normalisation
         self._writes_text = writes_text

@@ -15,29 +15,35 @@ from trdec.search.frontiers import PIECES, STEPS, Effects, Frontiers
 from trdec.search.limits import Bounds
 
 
-class Least(Protocol):
-    """What derivations must have at least."""
+@dataclass(frozen=True)
+class Due:
+    """What is demanded of the completion after each action; each R A, or None for nothing."""
 
-    @property
-    def amounts(self) -> Tensor:
-        """B M: how much each sentence's derivation must have of each measure."""
-
-    def lacking(self, state: SearchState) -> Tensor | None:
-        """R A: how many steps, beyond the shortest completion after an action, these amounts take; None if none."""
+    steps: Tensor | None = None
+    """How many steps it takes without further words."""
+    pieces: Tensor | None = None
+    """How many pieces are among these."""
+    first: Tensor | None = None
+    """How many pieces must begin words. Those of the shortest completion may be among them."""
+    within: Tensor | None = None
+    """How many pieces must continue words, beside all others."""
 
 
 class Constraint(Protocol):
     """A requirement on derivations beyond being legal."""
 
     @property
-    def least(self) -> Least | None:
-        """What each sentence's derivation must have at least; None if there is no minimum."""
+    def amounts(self) -> Tensor:
+        """B M: how much each sentence's derivation must have of each measure."""
 
     def to(self, device: torch.device) -> Constraint:
         """The same on another device."""
 
     def forbidden(self, state: SearchState) -> Tensor | None:
         """R A: the actions that may not be taken now, true = forbidden; None if all are allowed."""
+
+    def due(self, state: SearchState) -> Due | None:
+        """What is still due after each action; None if nothing is."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +75,7 @@ class SearchState:
         """The state before the first action, one row per sentence."""
         constraints = tuple(constraint.to(source.device) for constraint in constraints)
         for constraint in constraints:
-            if constraint.least is not None:
-                bounds = bounds.at_least(constraint.least.amounts)
+            bounds = bounds.at_least(constraint.amounts)
         memory = model.encode(source)
         sentences = torch.arange(len(source), device=source.device)  # B
         return cls(
@@ -108,6 +113,8 @@ class SearchState:
             self.state, self.memory, self.previous, self.frontiers.symbols, self.frontiers.parents
         )  # R A
         log_probs.index_fill_(1, self.effects.banned, -torch.inf)
+        if self.effects.has_bare and bool((begun := self.effects.bare[self.previous]).any()):
+            log_probs.masked_fill_(begun.unsqueeze(1) & ~self.effects.letters, -torch.inf)
         for constraint in self.constraints:
             log_probs = _without(log_probs, constraint.forbidden(self))
         needs_below = self.frontiers.needs_below  # R M
@@ -122,9 +129,18 @@ class SearchState:
 
     def _lacking(self) -> Tensor | None:
         """R A: how many steps, beyond the shortest completion after an action, all constraints take; None if none."""
-        required = [constraint.least for constraint in self.constraints if constraint.least is not None]
-        found = [each for least in required if (each := least.lacking(self)) is not None]
-        return torch.stack(found).amax(dim=0) if found else None
+        found = [each for constraint in self.constraints if (each := constraint.due(self)) is not None]
+        if not found:
+            return None
+        needs = self.frontiers.needs_below.unsqueeze(1) + self.effects.needs_after  # R A M
+        shortest = steps = needs[..., STEPS]  # R A
+        pieces, first, within = needs[..., PIECES], torch.zeros_like(steps), torch.zeros_like(steps)  # R A
+        for due in found:
+            steps = steps if due.steps is None else torch.maximum(steps, due.steps)
+            pieces = pieces if due.pieces is None else torch.maximum(pieces, due.pieces)
+            first = first if due.first is None else torch.maximum(first, due.first)
+            within = within if due.within is None else within + due.within
+        return steps - shortest + (first - pieces).clamp(min=0) + within
 
     def take(self, rows: Tensor, actions: Tensor, kept: Tensor | None = None) -> SearchState:
         """These rows, each after its action; `kept` are the places of the sentences that stay, if some leave."""

@@ -20,13 +20,13 @@ from trdec.data.prepare import Preparation, prepare
 from trdec.errors import SearchError
 from trdec.model.translation_model import TranslationModel
 from trdec.search.beam import BeamSettings, beam_search
-from trdec.search.constraints import ExactWords, Prefix
+from trdec.search.constraints import ExactWords, Prefix, Skeleton
 from trdec.search.frontiers import WORDS, Effects
 from trdec.search.limits import LengthLimits
 from trdec.search.state import Constraint, SearchState
 from trdec.search.tabular import TabularModel
 from trdec.systems import SYSTEMS
-from trdec.targets.actions import EmitWord
+from trdec.targets.actions import ApplyRule, EmitWord
 from trdec.targets.derivation import DerivationTarget
 from trdec.targets.sequence import Seq2SeqTarget
 from trdec.targets.target import ActionTable
@@ -170,12 +170,14 @@ def _pieces(tiny: Tiny, actions: Sequence[int]) -> list[str]:
     return [action.word for action in found if isinstance(action, EmitWord)]
 
 
-def _best(tiny: Tiny, constraint: Constraint, most: int) -> list[tuple[int, ...]]:
-    settings = BeamSettings(9_000, 300, limits=LengthLimits(max_ratio=0, max_extra=most))
+def _best(tiny: Tiny, constraints: Sequence[Constraint], most: int) -> list[tuple[int, ...]]:
+    """What a beam wider than the space finds; a beam of 1 finds something wherever it does."""
+    limits = LengthLimits(max_ratio=0, max_extra=most)
     try:
-        (found,) = beam_search(tiny.model, tiny.effects, SOURCE, settings, [constraint])
+        (found,) = beam_search(tiny.model, tiny.effects, SOURCE, BeamSettings(9_000, 300, limits=limits), constraints)
     except SearchError:
         return []
+    assert beam_search(tiny.model, tiny.effects, SOURCE, BeamSettings(1, limits=limits), constraints)
     return [hypothesis.actions for hypothesis in found]
 
 
@@ -203,30 +205,81 @@ def test_a_number_of_words_leaves_the_best_translations_that_have_it(name: str, 
         if _spells(pieces := _pieces(tiny, actions)) and len(join(pieces).split(" ")) == count
     ]
     exact = ExactWords.of_raw(tiny.table, tiny.effects.gains[:, WORDS] > 0, [count])
-    assert _best(tiny, exact, most) == expected[:300]
+    assert _best(tiny, [exact], most) == expected[:300]
+
+
+GIVEN = [[["▁a"], ["."]], [["▁a", "b"]], [["▁", "b"], ["."], ["."]]]
+"""Prefixes: words of pieces."""
+
+SHAPE = "ROOT -> S; S -> pre NP; NP -> pre"
+
+
+def _prefix(tiny: Tiny, given: list[list[str]]) -> Prefix:
+    return Prefix.of(tiny.table, [given], lambda _text, piece: piece == "b")
+
+
+def _has_prefix(tiny: Tiny, given: list[list[str]], actions: tuple[int, ...]) -> bool:
+    first = [piece for word in given for piece in word]
+    ends = [place for place, word in enumerate(given) for _ in word]  # the word that each piece belongs to
+    pieces = _pieces(tiny, actions)
+    places = [place for place, number in enumerate(actions) if tiny.table.kinds[number] == "word"]
+    whole = all(
+        places[n + 1] == places[n] + 1 for n in range(min(len(places), len(first)) - 1) if ends[n] == ends[n + 1]
+    )
+    return pieces[: len(first)] == first and (not first or pieces[len(first) : len(first) + 1] != ["b"]) and whole
+
+
+@cache
+def _ranked(name: str, seed: int, most: int) -> list[tuple[int, ...]]:
+    """All derivations of at most so many actions, best first."""
+    derivations = _tiny(name, seed).derivations((1, 2, 3), most)
+    scored = ((log_prob / len(actions), actions) for actions, log_prob in derivations)
+    return [actions for _, actions in sorted(scored, reverse=True)]
 
 
 @pytest.mark.parametrize("name", TINY)
-@pytest.mark.parametrize("given", [[["▁a"], ["."]], [["▁a", "b"]], [["▁", "b"], ["."], ["."]]])
+@pytest.mark.parametrize("given", GIVEN)
 @pytest.mark.parametrize("most", [6, 7, 8])
 def test_a_prefix_leaves_the_best_translations_that_begin_with_its_words(
     name: str, given: list[list[str]], most: int
 ) -> None:
     most -= 3 * (name == "seq2seq")
     tiny = _tiny(name, seed=most)
-    first = [piece for word in given for piece in word]
-    ends = [place for place, word in enumerate(given) for _ in word]  # the word that each piece belongs to
+    expected = [actions for actions in _ranked(name, most, most) if _has_prefix(tiny, given, actions)]
+    assert _best(tiny, [_prefix(tiny, given)], most) == expected[:300]
 
-    def fits(actions: tuple[int, ...]) -> bool:
-        pieces = _pieces(tiny, actions)
-        places = [place for place, number in enumerate(actions) if tiny.table.kinds[number] == "word"]
-        whole = all(
-            places[n + 1] == places[n] + 1 for n in range(min(len(places), len(first)) - 1) if ends[n] == ends[n + 1]
-        )
-        return pieces[: len(first)] == first and pieces[len(first) : len(first) + 1] != ["b"] and whole
 
-    scored = sorted(
-        ((log_prob / len(actions), actions) for actions, log_prob in tiny.derivations((1, 2, 3), most)), reverse=True
-    )
-    prefix = Prefix.of(tiny.table, [given], lambda _text, piece: piece == "b")
-    assert _best(tiny, prefix, most) == [actions for _, actions in scored if fits(actions)][:300]
+@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("given", GIVEN)
+@pytest.mark.parametrize("most", [6, 7, 8])
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_prefix_and_a_number_of_words_leave_the_best_that_have_both(
+    name: str, given: list[list[str]], most: int, count: int
+) -> None:
+    most -= 3 * (name == "seq2seq")
+    tiny = _tiny(name, seed=most)
+    exact = ExactWords.of_raw(tiny.table, tiny.effects.gains[:, WORDS] > 0, [count])
+    expected = [
+        actions
+        for actions in _ranked(name, most, most)
+        if _has_prefix(tiny, given, actions)
+        and _spells(pieces := _pieces(tiny, actions))
+        and len(UnicodeTokeniser().join(pieces).split(" ")) == count
+    ]
+    assert _best(tiny, [_prefix(tiny, given), exact], most) == expected[:300]
+
+
+@pytest.mark.parametrize(("shape", "spare"), [("ROOT -> pre", 1), ("ROOT -> pre", 3), (SHAPE, 0), (SHAPE, 1)])
+@pytest.mark.parametrize("given", [[], *GIVEN])
+def test_a_skeleton_leaves_the_best_translations_of_its_shape(shape: str, given: list[list[str]], spare: int) -> None:
+    rules = shape.split("; ")
+    tiny = _tiny("derivation", seed=spare)
+    most = len(rules) + 2 * sum("pre" in rule for rule in rules) + 1 + spare
+    skeleton = Skeleton.of(tiny.table, [[ApplyRule(Rule.parse(rule)) for rule in rules]])
+    expected = [
+        actions
+        for actions in _ranked("derivation", spare, most)
+        if [str(tiny.table.actions[n]) for n in actions if tiny.table.kinds[n] == "rule"] == rules
+        and _has_prefix(tiny, given, actions)
+    ]
+    assert _best(tiny, [_prefix(tiny, given), skeleton], most) == expected[:300]
