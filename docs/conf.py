@@ -65,6 +65,7 @@ python_api
 
 results
 results/or-en-ten-passes/report
+results/transformers/report
 toy_language
 architecture
 paper_map
