@@ -112,14 +112,16 @@ class PairedTests:
         """Both tests of the system against the baseline.
 
         sacreBLEU counts the shuffles that differ by *more* than what was found, so that equal outputs would have
-        p = 1 / (trials + 1). Where k sentences differ there are 2 ** (k - 1) ways to divide them, one of which is
-        the one found: p is at least 2 ** (1 - k), and 1 where the scores are equal.
+        p = 1 / (trials + 1). Where the metric counts otherwise in k sentences there are 2 ** (k - 1) ways to divide
+        them, one of which is the one found: p is at least 2 ** (1 - k), and 1 where the scores are equal.
         """
         first, second, bootstrap_signature = self._run("bs", self.samples, baseline, system)
         _, shuffled, randomisation_signature = self._run("ar", self.trials, baseline, system)
         difference = second.score - first.score
         differing = sum(one.split() != other.split() for one, other in zip(baseline.lines, system.lines, strict=True))
-        least = 1.0 if difference == 0 else 2.0 ** (1 - min(differing, 1000))
+        counts = (self._metric._extract_corpus_statistics(list(each.lines), None) for each in (baseline, system))
+        counted = sum(one != other for one, other in zip(*counts, strict=True))
+        least = 1.0 if difference == 0 else 2.0 ** (1 - min(counted, 1000))
         return Paired(
             baseline=baseline.name,
             system=system.name,

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sacrebleu.metrics.base import Metric as SacrebleuMetric
 from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import PairedTest, Result
 
@@ -69,6 +70,17 @@ def test_the_environment_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.delenv("SACREBLEU_SEED", raising=False)
     PairedTests(BLEU, samples=2, trials=2).test(BASELINE, BETTER)
     assert "SACREBLEU_SEED" not in os.environ
+
+
+@pytest.mark.parametrize("metric", [BLEU, EDITS])
+def test_sentences_that_count_the_same_add_nothing_to_significance(metric: SacrebleuMetric) -> None:
+    words = [line.split() for line in REFERENCES]
+    base = [" ".join(["foo", *line[1:]]) for line in words]
+    other = [line.replace("foo", "bar") for line in base]
+    other[3] = REFERENCES[3]
+    found = PairedTests(metric, samples=20, trials=50).test(Output("a", "a", base), Output("b", "b", other))
+    assert found.differing == len(REFERENCES)
+    assert found.p_randomisation == 1.0
 
 
 def test_randomisation_is_close_to_enumeration() -> None:
