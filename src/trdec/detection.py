@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -94,7 +95,8 @@ _STOPS = ".,!?;:।॥።፣،؛؟۔։။၊។"
 _CLOSING = "\"'”’»)\\]"
 _ATTACHED = re.compile(rf"[^\s{_STOPS}][{_STOPS}]+[{_CLOSING}]*(?=\s|$)|\w[。、，！？]")
 _SEPARATE = re.compile(rf"(?:(?<=\s)|^)[{_STOPS}。、，！？](?=\s|$)")
-_LONG = 10
+_LONG_RUNS = {"Han": 3.5, "Hiragana": 3.5} | dict.fromkeys(UNSPACED, 10.0)
+"""More characters between spaces than words have on average."""
 _WORD = re.compile(r"\w+")
 
 
@@ -135,7 +137,7 @@ def looks_raw(lines: Sequence[str]) -> bool:
         return True
     # Scripts without spaces between words may have no punctuation either, only runs of words longer than any word.
     runs = [len(run) for line in sample for run in line.split()]
-    return bool(runs) and main_script(sample) in UNSPACED and sum(runs) > _LONG * len(runs)
+    return bool(runs) and sum(runs) > _LONG_RUNS.get(main_script(sample) or "", math.inf) * len(runs)
 
 
 def looks_swapped(sources: Sequence[str], targets: Sequence[str], source_language: str, target_language: str) -> bool:

@@ -18,6 +18,8 @@ RAW = {
     "Urdu": "بلی سو رہی ہے۔",
     "Yoruba": "Ó lọ pẹ̀lú ọ̀rẹ́ rẹ̀.",
     "Chinese": "我们去北京。",
+    "Chinese without a stop": "我去市场",
+    "Japanese without a stop": "私は市場に行きました",
     "quoted": 'He said: "It is."',
     "in brackets": "(He said so.)",
 }
@@ -26,6 +28,7 @@ TOKENISED = {
     "Thai": "แมว กำลัง นอน หลับ",
     "Burmese": "ကြောင် အိပ် နေ သည် ။",
     "Armenian": "Կատուն քնում է ։",
+    "Chinese": "我们 去 北京 的 市场",
     "English": 'He said : " It \'s Mr. Brown . "',
     "nothing": "",
 }
