@@ -147,7 +147,7 @@ def translate_command(
     top_p: Annotated[
         float | None, typer.Option("--top-p", help="Sample among the fewest actions with this total probability.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="The seed of samples.")] = 1,
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="The seed of samples; 1 by default.")] = None,
     prefix: Annotated[
         Path | None,
         typer.Option("--prefix", help="A file of words that each translation begins with; a line may be empty."),
@@ -173,8 +173,14 @@ def translate_command(
     if attention is not None:
         check_attention_file(attention)
     check_distinct(inputs=(source, prefix, skeleton, source_trees), outputs=(output, trees, attention))
-    if not sampling and (temperature != 1.0 or top_k is not None or top_p is not None):
-        raise UsageError("--temperature, --top-k and --top-p say how to sample. Add --sample.")
+    if not sampling and (temperature != 1.0 or top_k is not None or top_p is not None or seed is not None):
+        raise UsageError("--temperature, --top-k, --top-p and --seed say how to sample. Add --sample.")
+    if sampling and beam_size is not None:
+        raise UsageError("--beam-size says how to search, and --sample does not search. Choose one.")
+    if beam_size is not None and n_best > beam_size:
+        raise UsageError(
+            f"expected at most as many translations as hypotheses, found --n-best {n_best} and --beam-size {beam_size}."
+        )
 
     import torch
 
@@ -198,7 +204,9 @@ def translate_command(
     normalisation = Normalisation(own.length_power if length_power is None else length_power, length_unit.value)
     settings: BeamSettings | SamplingSettings
     if sampling:
-        settings = SamplingSettings(n_best, temperature, top_k, top_p, seed, normalisation, limits)
+        settings = SamplingSettings(
+            n_best, temperature, top_k, top_p, 1 if seed is None else seed, normalisation, limits
+        )
     else:
         settings = BeamSettings(max(beam_size or own.beam_size, n_best), n_best, normalisation, limits)
     typed = str(source) == STANDARD and sys.stdin.isatty()  # someone who types is waiting for each translation

@@ -86,7 +86,7 @@ def tune_command(
         source, target, source_trees = _dev(configuration, model, source_trees)
     texts, references = read_texts(source), read_references(target)
     check_aligned(str(source), len(texts), str(target), len(references))
-    lines: list[str | ParsedLine] = [*parsed_lines(translator.codec.system, texts, source_trees)]
+    lines: list[str | ParsedLine] = [*parsed_lines(translator.codec.system, texts, source_trees, len(texts))]
     tokenise = bleu_tokeniser(references, configuration.data.target_tokeniser != "none")
     total = len(beams) * len(lines)
     with contextlib.ExitStack() as opened:

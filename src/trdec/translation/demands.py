@@ -16,7 +16,7 @@ from trdec.search.constraints import ExactWords, Prefix, Skeleton
 from trdec.search.frontiers import WORDS, Effects
 from trdec.search.limits import MAX_EXTRA, MAX_RATIO
 from trdec.search.state import Constraint
-from trdec.targets.actions import ApplyRule
+from trdec.targets.actions import ApplyRule, EmitWord
 from trdec.tokenisers import SPACES, WORD_START
 from trdec.translation.source import Source
 from trdec.trees.grammar import rules_of
@@ -91,13 +91,15 @@ class Demands:
         found: list[Constraint] = []
         begins = effects.gains[:, WORDS] > 0  # A
         side = codec.target_side
+        counts = self._counts(codec, sources)
         if self.prefixes is not None:
             prefixes = [[side.subwords.split(word) for word in side.split(line)] for line in self.prefixes]
+            _check_prefixes(codec, begins, self.prefixes, prefixes, counts)
             found.append(Prefix.of(codec.table, prefixes, _continues(codec, begins)))
         if self.skeletons is not None:
             rules = [[] if tree is None else [ApplyRule(rule) for rule in rules_of(tree)] for tree in self.skeletons]
             found.append(Skeleton.of(codec.table, rules))
-        if (counts := self._counts(codec, sources)) is not None:
+        if counts is not None:
             exact = ExactWords.of_raw if side.tokeniser.marks_spaces else ExactWords.of
             found.append(exact(codec.table, begins, counts))
         return found
@@ -110,6 +112,29 @@ class Demands:
             return None
         count = codec.source_side.tokeniser.count
         return [max(1, round(self.word_ratio * count(source.words))) for source in sources]
+
+
+def _check_prefixes(
+    codec: Codec,
+    begins: Tensor,
+    lines: Sequence[str],
+    prefixes: Sequence[Sequence[Sequence[str]]],
+    counts: Sequence[int] | None,
+) -> None:
+    """Refuse prefixes that no translation can begin with."""
+    begin: list[bool] = begins.tolist()
+    for number, (line, words) in enumerate(zip(lines, prefixes, strict=True)):
+        actions = [codec.table.number(EmitWord(piece)) for word in words for piece in word]
+        if codec.unknown_action in actions:
+            piece = [piece for word in words for piece in word][actions.index(codec.unknown_action)]
+            raise UsageError(
+                f"the prefix {line!r}: expected text that the model can write, found {piece!r}, which it never saw."
+            )
+        first = sum(begin[action] for action in actions)
+        if counts is not None and first > counts[number]:
+            raise UsageError(
+                f"the prefix {line!r}: expected at most {counts[number]} words, as demanded, found {first}."
+            )
 
 
 def _as_written(number: int, tree: Nonterminal | None) -> Nonterminal | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from trdec.data.store import Example
 from trdec.errors import MisalignedTreeError, TextFormatError, TrdecError, UsageError
 from trdec.model.translation_model import TranslationModel
 from trdec.systems import ANNOTATIONS
-from trdec.translation.source import source_parses
+from trdec.translation.source import cleaned, source_parses
 from trdec.trees import brackets, treebank
 from trdec.trees.tree import Nonterminal
 
@@ -155,6 +155,7 @@ class Scorer:
         for pair, entry in zip_longest(corpus.pairs(), given or ()):
             if given is not None and (pair is None or entry is None):
                 raise TextFormatError(f"{trees} does not have as many trees as {target} has lines.")
+            pair = replace(pair, source=cleaned(pair.source))  # as it is translated
             words = reader.words(pair)
             tree = words if isinstance(words, LeftOut) else reader.source_tree(pair, words.source)
             if isinstance(words, LeftOut) or isinstance(tree, LeftOut):
@@ -184,6 +185,9 @@ class Scorer:
                     actions = self._codec.encode_target(tree)
                 except TrdecError as error:
                     problems[number] = str(error)
+                    continue
+                if self._codec.unknown_action in actions:
+                    problems[number] = "it has characters that the model cannot write."
                     continue
                 pairs.append((candidate.source, actions))
                 owners.append((number, tree))

@@ -90,10 +90,15 @@ def _beside(texts: Iterable[str], parses: Iterable[Sequence[Line]], file: Path) 
         yield ParsedLine(text, parse)
 
 
+def cleaned(text: str) -> str:
+    """The line with spaces in place of control characters and lone surrogates, which nothing was trained on."""
+    return "".join(" " if unicodedata.category(c) in ("Cc", "Cs") and c != "\t" else c for c in text)
+
+
 def read_source(codec: Codec, line: str | ParsedLine, longest: int | None) -> Source:
     """The line's words, tree and pieces, with remarks for the user; `longest` is the most pieces training allowed."""
     text = line if isinstance(line, str) else line.text
-    clean = "".join(" " if unicodedata.category(c) in ("Cc", "Cs") and c != "\t" else c for c in text)
+    clean = cleaned(text)
     remarks = [CONTROL_CHARACTERS] if clean.strip() != text.strip() else []
     words = codec.source_side.split(clean)
     if not words:

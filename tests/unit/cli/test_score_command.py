@@ -95,3 +95,35 @@ def test_what_the_model_cannot_write_is_minus_infinity_and_keeps_its_line(tmp_pa
     refused = run(score_command, model, *files)
     assert refused.returncode == 1
     assert "this model writes constituency trees, which cannot be built from the words" in refused.stderr
+
+
+def _files(folder: Path, source: list[str], target: list[str], parses: list[str]) -> list[object]:
+    options: list[object] = []
+    for option, lines in (("--source", source), ("--target", target), ("--annotation", parses)):
+        path = folder / option.strip("-")
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        options += [option, path]
+    return options
+
+
+def _first(name: str) -> str:
+    """The first line of a file of the training text."""
+    return (trained().parent / "toy" / name).read_text(encoding="utf-8").splitlines()[0]
+
+
+def test_what_the_model_cannot_write_has_no_probability(tmp_path: Path) -> None:
+    source, target, parse = map(_first, ("train.vel", "train.en", "train.en.con"))
+    word = target.split()[0]
+    unseen = parse.replace(f" {word})", " 你)", 1)
+    assert unseen != parse
+    scored = run(score_command, trained(), *_files(tmp_path, [source], [target.replace(word, "你", 1)], [unseen]))
+    assert scored.stdout.startswith("-inf")
+    assert "characters that the model cannot write" in scored.stderr
+
+
+def test_control_characters_in_the_source_are_read_as_they_are_translated(tmp_path: Path) -> None:
+    source, target, parse = map(_first, ("train.vel", "train.en", "train.en.con"))
+    sources = [source.replace(" ", between, 1) for between in (" \x01 ", "   ")]
+    scored = run(score_command, trained(), *_files(tmp_path, sources, [target] * 2, [parse] * 2))
+    first, second = scored.stdout.splitlines()
+    assert first == second

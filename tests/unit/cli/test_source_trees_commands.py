@@ -12,6 +12,7 @@ from support.model_directory import make_model_of, trained
 from support.small_models import toy_data
 from trdec.cli.score import score_command
 from trdec.cli.translate import translate_command
+from trdec.cli.tune import tune_command
 from trdec.configuration.sections import CorpusConfiguration, DataConfiguration
 from trdec.errors import UsageError
 from trdec.serve.model_process import _load
@@ -85,6 +86,14 @@ def test_translations_are_scored_with_the_same_parses(parsed: Path, files: dict[
     assert without.returncode == 1
     assert "this model reads constituency trees of the source" in without.stderr
     assert "Give their parses as --source-trees" in without.stderr
+
+
+def test_a_search_is_tuned_with_parses_over_several_lines(parsed: Path, files: dict[str, Path], tmp_path: Path) -> None:
+    several = tmp_path / "several.con"
+    several.write_text(files["parses"].read_text(encoding="utf-8").replace(" (", "\n  ("), encoding="utf-8")
+    options = ("--source", files["source"], "--target", files["target"], "--source-trees", several)
+    result = run(tune_command, parsed, *options, "--beam-size", 1, "--length-power", 1, "--keep")
+    assert result.returncode == 0, result.stderr
 
 
 def test_missing_and_superfluous_parses_are_refused(parsed: Path, files: dict[str, Path]) -> None:

@@ -211,7 +211,7 @@ def test_what_would_lose_a_file_or_mean_nothing_is_refused(model: Path, tmp_path
     assert "nowhere: cannot be read" in result.stderr
     assert (text.read_text(), kept.read_text()) == ("Keride yesitir .\n", "before\n")
     result = run(translate_command, model, "--top-k", 3, stdin="x\n")
-    assert "--temperature, --top-k and --top-p say how to sample. Add --sample." in result.stderr
+    assert "--temperature, --top-k, --top-p and --seed say how to sample. Add --sample." in result.stderr
     for option in ("--max-ratio", "--min-ratio"):
         assert (
             "expected length limits from 0 to 100" in run(translate_command, model, option, "inf", stdin="x\n").stderr
@@ -238,10 +238,25 @@ def test_what_would_lose_a_file_or_mean_nothing_is_refused(model: Path, tmp_path
         (("--word-ratio", "1e308"), "a ratio above 0 and up to 100"),
         (("--sample", "--n-best", 10**12, "--format", "json"), "expected from 1 to 10,000 samples (--n-best)"),
         (("--sample", "--temperature", "1e-320"), "a --temperature from 1e-06 to 1e+06"),
+        (("--sample", "--beam-size", 3), "--sample does not search"),
+        (("--seed", 5), "and --seed say how to sample. Add --sample"),
+        (("--beam-size", 2, "--n-best", 6, "--format", "json"), "found --n-best 6 and --beam-size 2"),
     ],
 )
-def test_numbers_beyond_all_use_are_refused(model: Path, options: tuple[object, ...], message: str) -> None:
+def test_numbers_beyond_all_use_or_without_one_are_refused(
+    model: Path, options: tuple[object, ...], message: str
+) -> None:
     result = run(translate_command, model, *options, stdin="Keride yesitir .\n")
+    assert (result.returncode, message in result.stderr) == (1, True), result.stderr
+
+
+@pytest.mark.parametrize(
+    ("prefix", "message"),
+    [("The 你", "the prefix 'The 你': expected text that the model can write, found '你'"), ("The fish is", "found 3")],
+)
+def test_a_prefix_that_cannot_be_written_is_named(model: Path, tmp_path: Path, prefix: str, message: str) -> None:
+    (tmp_path / "prefix").write_text(f"{prefix}\n", encoding="utf-8")
+    result = run(translate_command, model, "--prefix", tmp_path / "prefix", "--words", 2, stdin="Keride yesitir .\n")
     assert (result.returncode, message in result.stderr) == (1, True), result.stderr
 
 
