@@ -7,10 +7,11 @@ model can be used where the function that built its trees is missing.
 from __future__ import annotations
 
 import difflib
+import importlib
 import re
 import sys
+import traceback
 from collections.abc import Iterable
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -31,14 +32,15 @@ def load_extension(name: str) -> object:
     found: object = getattr(module, attribute, None)
     if found is None:
         raise UsageError(
-            f"{name}: the module {module.__file__} has no {attribute!r}.{did_you_mean(attribute, vars(module))}"
+            f"{name}: the module {_file(module) or module.__name__} has no {attribute!r}."
+            f"{did_you_mean(attribute, vars(module))}"
         )
     return found
 
 
 def extension_file(name: str) -> Path | None:
     """The file that an extension is written in, if it is in one."""
-    file = _module(name).__file__
+    file = _file(_module(name))
     return None if file is None else Path(file)
 
 
@@ -64,9 +66,23 @@ def _module(name: str) -> ModuleType:
     if here not in sys.path:
         sys.path.append(here)
     try:
-        return import_module(name.partition(":")[0])
-    except (ImportError, SyntaxError) as error:
-        raise UsageError(
-            f"{name}: the module cannot be imported: {error}. It is looked for among what is installed and in the "
-            f"current directory, {here}."
-        ) from error
+        return importlib.import_module(name.partition(":")[0])
+    except (Exception, SystemExit) as error:  # a module can do anything when it is imported
+        kind = "" if isinstance(error, ImportError | SyntaxError) else f"{type(error).__name__}: "
+        raise UsageError(f"{name}: the module cannot be imported: {kind}{error}{_place(error, here)}") from error
+
+
+def _place(error: BaseException, here: str) -> str:
+    """The line of the module at which its import ended; where it was looked for, if it did not begin."""
+    own = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename not in (__file__, importlib.__file__) and not frame.filename.startswith("<frozen ")
+    ]
+    if not own:
+        return f". It is looked for among what is installed and in the current directory, {here}."
+    return f"\n  {own[-1].filename}, line {own[-1].lineno}, in {own[-1].name}: {own[-1].line}"
+
+
+def _file(module: ModuleType) -> str | None:
+    return getattr(module, "__file__", None)  # modules that are built in have none

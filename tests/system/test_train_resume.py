@@ -8,6 +8,7 @@ import json
 import multiprocessing
 import os
 import random
+import shutil
 import signal
 import sys
 import time
@@ -276,6 +277,32 @@ def test_a_directory_in_which_nothing_was_trained_yet_takes_another_configuratio
     (model / "config.yaml").write_text("system: of another kind")
     code, _, errors = run(model, "training.max_updates=1")
     assert code == 0, errors
+
+
+def test_a_trained_model_without_checkpoints_is_not_trained_over(run: Run, tmp_path: Path) -> None:
+    model, keys = tmp_path / "model", ("training.max_updates=1", "system=seq2seq")
+    assert run(model, *keys)[0] == 0
+    shutil.rmtree(model / "checkpoints")
+    before = {path: path.read_bytes() for path in model.rglob("*") if path.is_file()}
+    for other in ((), ("seed=2",)):
+        code, _, errors = run(model, *keys, *other)
+        assert code == 1
+        assert "found a trained model, model.safetensors, and no checkpoint" in errors
+        assert "another output" in errors
+        assert {path: path.read_bytes() for path in model.rglob("*") if path.is_file()} == before
+    (model / WEIGHTS).unlink()
+    code, _, errors = run(model, *keys, "seed=2")
+    assert code == 0, errors
+
+
+@pytest.mark.parametrize("part", ["encoder", "decoder"])
+def test_a_mistake_in_a_network_of_ones_own_is_found_before_the_data_are_prepared(
+    run: Run, tmp_path: Path, part: str
+) -> None:
+    code, _, errors = run(tmp_path / "model", f"system.{part}=sys:nothing")
+    assert code == 1
+    assert "sys:nothing: the module sys has no 'nothing'" in errors
+    assert not (tmp_path / "model" / "data").exists()
 
 
 def test_dev_bleu_can_decide_which_weights_are_best(run: Run, tmp_path: Path) -> None:

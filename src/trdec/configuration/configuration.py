@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_serial
 from trdec.configuration.document import Document, apply_overrides, explain, read_document
 from trdec.configuration.recipe import with_recipe
 from trdec.configuration.sections import (
+    SAVED,
     BatchConfiguration,
     DataConfiguration,
     ModelConfiguration,
@@ -130,7 +131,7 @@ def load_saved_configuration(directory: Path) -> Configuration:
     """The configuration in a model directory, also one that an older version of trdec wrote."""
     document = read_document(directory / CONFIGURATION_FILE)
     try:
-        return _checked(replace(document, content=_in_five_keys(document.content)))
+        return _checked(replace(document, content=_in_five_keys(document.content)), SAVED)
     except (UsageError, ValueError) as error:
         raise ConfigError(f"{document.name}: {error}") from error
 
@@ -165,9 +166,9 @@ def _keys_of_system(name: str) -> dict[str, Any]:
     return system_called(name).model_dump(mode="json")
 
 
-def _checked(document: Document) -> Configuration:
+def _checked(document: Document, context: dict[str, bool] | None = None) -> Configuration:
     try:
-        return Configuration.model_validate(document.content)
+        return Configuration.model_validate(document.content, context=context)
     except ValidationError as error:
         if {"recipe", "systems"} & document.content.keys() and "data" not in document.content:
             raise ConfigError(
@@ -184,6 +185,8 @@ def check_unchanged(before: Configuration, now: Configuration, path: Path) -> No
     if now.training.schedule.kind == "cosine" and now.training.schedule.decay_updates is None:
         free.discard("training.max_updates")  # the whole curve depends on it
     free.update(key for values in (old, new) for key, value in values.items() if isinstance(value, Path))
+    if (before.training.start_from is None) != (now.training.start_from is None):
+        free.discard("training.start_from")  # it decides the first weights; the model itself may have moved
     changed = [key for key in new if old.get(key) != new[key] and key not in free]
     if changed:
         lines = [f"  {key}: {old.get(key)!r} there, {new[key]!r} now" for key in changed]

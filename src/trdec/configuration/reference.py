@@ -36,7 +36,8 @@ overridden after it: `system=trdec-dep model.hidden_size=256 training.schedule.k
 * The configuration with every key is written to `config.yaml` in the model directory. Running the same command again
   resumes that training. Paths and keys marked ↻ may be changed then (data are identified by their content). Any other
   change is refused, because it would be another experiment. (With `training.schedule.kind: cosine`, so is a change of
-  `training.max_updates`, unless `training.schedule.decay_updates` is set.)
+  `training.max_updates`, unless `training.schedule.decay_updates` is set. `training.start_from` cannot be added or
+  removed.)
 
 This page is generated: `python -m trdec.configuration.reference > docs/configuration.md`.
 """

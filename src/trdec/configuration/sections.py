@@ -10,6 +10,7 @@ from pydantic import (
     ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
+    ValidationInfo,
     field_validator,
     model_serializer,
     model_validator,
@@ -20,6 +21,9 @@ from trdec.text import SubwordKind
 from trdec.tokenisers import TokeniserName, language_problem
 
 Length = Annotated[int, Field(ge=1)]
+
+SAVED = {"saved": True}
+"""The context in which the configuration of a trained model is read: what it says of the training may be foolish."""
 
 
 class _Configuration(BaseModel):
@@ -345,13 +349,29 @@ class ScheduleConfiguration(_Configuration):
         ge=0,
         description="plateau: the number of validations without improvement to ignore before the rate falls.",
     )
-    minimum: float = Field(default=0.0, ge=0, description="plateau and cosine: the rate never falls below this.")
+    minimum: float = Field(
+        default=0.0,
+        ge=0,
+        description="plateau and cosine: the rate never falls below this; at most `optimiser.learning_rate`.",
+    )
     warmup_updates: int = Field(
         default=200, ge=0, description="The number of updates in which the rate rises linearly from zero."
     )
     decay_updates: int | None = Field(
-        default=None, gt=0, description="cosine: the update at which the minimum is reached; null: `max_updates`."
+        default=None,
+        gt=0,
+        description="cosine: the update at which the minimum is reached, after warm-up; null: `max_updates`.",
     )
+
+    @model_validator(mode="after")
+    def _decay_after_warm_up(self, info: ValidationInfo) -> Self:
+        last = self.decay_updates
+        if self.kind == "cosine" and last is not None and last <= self.warmup_updates and info.context != SAVED:
+            raise ValueError(
+                f"decay_updates: expected an update after those of warmup_updates, {self.warmup_updates}, in which the "
+                f"rate still rises; found {last}. Raise decay_updates, or lower warmup_updates."
+            )
+        return self
 
 
 class TrainingConfiguration(_Configuration):
@@ -394,7 +414,7 @@ class TrainingConfiguration(_Configuration):
     max_skipped: int = Field(
         default=10,
         gt=0,
-        description="Stop after this many batches in a row that were skipped because the loss or the gradient was not "
+        description="Stop after this many updates in a row that were skipped because the loss or the gradient was not "
         "finite.",
     )
     device: Literal["auto", "cpu", "cuda"] = Field(
@@ -428,6 +448,16 @@ class TrainingConfiguration(_Configuration):
             raise ValueError(
                 "final_weights: average needs at least two weights to average, but keep_best is 1. "
                 "Set keep_best to 2 or more."
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _minimum_below_the_rate(self, info: ValidationInfo) -> Self:
+        minimum, rate = self.schedule.minimum, self.optimiser.learning_rate
+        if self.schedule.kind in ("plateau", "cosine") and minimum > rate and info.context != SAVED:
+            raise ValueError(
+                f"schedule.minimum: expected at most optimiser.learning_rate, {rate}, from which the rate falls; found "
+                f"{minimum}. Lower the one, or raise the other."
             )
         return self
 

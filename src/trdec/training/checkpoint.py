@@ -11,6 +11,7 @@ A checkpoint gets its name only when it is complete and on disk.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 
 from torch import Tensor
 
+from trdec.data.manifest import WEIGHTS
 from trdec.errors import CheckpointError
 from trdec.files import checksum_of_text, remove_folder, remove_leftovers, replacing_folder, write_errors
 from trdec.model.weights import average, check_file, read_tensors, write_tensors
@@ -26,6 +28,7 @@ CHECKPOINT_FORMAT = "trdec checkpoint"
 CHECKPOINT_VERSION = 3
 STATE = "state.json"
 PREFIX = "update-"
+_NAME = re.compile(rf"{PREFIX}[0-9]{{8,}}")
 UNUSABLE = ".unusable"
 """Appended to the name of a checkpoint that was set aside because it could not be used."""
 
@@ -73,11 +76,11 @@ class Checkpoints:
         return self.folder / f"{PREFIX}{update:08d}"
 
     def paths(self) -> list[Path]:
-        """Everything with a checkpoint's name, newest first."""
+        """Everything with a checkpoint's name, newest first; copies under other names are left alone."""
         if not self.folder.is_dir():
             return []
-        named = (path for path in self.folder.glob(f"{PREFIX}*") if not path.name.endswith(UNUSABLE))
-        return sorted(named, key=lambda path: path.name, reverse=True)
+        named = (path for path in self.folder.iterdir() if _NAME.fullmatch(path.name))
+        return sorted(named, key=lambda path: int(path.name.removeprefix(PREFIX)), reverse=True)
 
     def states(self) -> list[Mapping[str, Any]]:
         """The counters of every readable checkpoint."""
@@ -130,7 +133,8 @@ class Checkpoints:
         listed = "\n  ".join(reasons)
         return CheckpointError(
             f"no checkpoint can be used:\n  {listed}\n"
-            f"Choose another output, or remove {self.folder} to start this training from the beginning."
+            f"Choose another output, or remove {self.folder} and {WEIGHTS} beside it to start this training from the "
+            "beginning."
         )
 
     def clear(self) -> None:

@@ -23,7 +23,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, distributed
 
-from trdec.errors import LostRankError, TrdecError
+from trdec.errors import LostRankError, TrdecError, UsageError
 
 FAILED = "failed"
 """The key of the store that holds why the first rank to fail failed."""
@@ -268,9 +268,10 @@ def join_ranks(limit: float) -> Iterator[Ranks]:
 
     A rank that is not heard of for `limit` seconds is lost, which ends the others.
     """
-    if int(os.environ.get("WORLD_SIZE", "1")) == 1 or "RANK" not in os.environ:
+    if _number_in("WORLD_SIZE", 1) == 1 or "RANK" not in os.environ:
         yield ALONE
         return
+    local = _number_in("LOCAL_RANK", _number_in("RANK", 0))
     from torch.distributed.distributed_c10d import PrefixStore  # not in every build of torch
     from torch.distributed.rendezvous import rendezvous
 
@@ -286,7 +287,7 @@ def join_ranks(limit: float) -> Iterator[Ranks]:
             f"{str(error).splitlines()[0]}. Start it with torchrun, or set RANK, WORLD_SIZE, MASTER_ADDR and "
             "MASTER_PORT for each process."
         ) from error
-    group = Group(store, number, count, int(os.environ.get("LOCAL_RANK", number)), limit)
+    group = Group(store, number, count, local, limit)
     try:
         yield group
         group.gather(())  # the store may be in the first rank's process: none leaves before all are done
@@ -298,3 +299,14 @@ def join_ranks(limit: float) -> Iterator[Ranks]:
         raise
     finally:
         group.leave()
+
+
+def _number_in(variable: str, otherwise: int) -> int:
+    """The number that a variable of the environment has; `otherwise`, if there is no such variable."""
+    text = os.environ.get(variable, str(otherwise))
+    if not text.isdecimal():
+        raise UsageError(
+            f"{variable}: expected a number in this variable of the environment, found {text!r}. Start the training "
+            "with torchrun, or set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT for each process."
+        )
+    return int(text)

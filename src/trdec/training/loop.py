@@ -112,11 +112,12 @@ class Loop(Generic[AnyBatch]):
 
     def run(self) -> Outcome:
         """Train to the end; raises `TrainingInterrupted` after a signal."""
+        resumed = False
         with self.ranks.turn_of_first():
             if self.ranks.is_first:
                 self.directory.mkdir(parents=True, exist_ok=True)
-                self._resume()
-        self._follow()
+                resumed = self._resume()
+        self._follow(resumed)
         try:
             self.observer.begin(self.update, self.configuration.max_updates)
             with self.interrupt, memory_errors(LESS_TO_TRAIN):
@@ -172,7 +173,7 @@ class Loop(Generic[AnyBatch]):
             self._report()
         if due or last:
             # A last validation that is not scheduled may find the best weights, but must not change the rate: raising
-            # max_updates later then gives the same result as a longer training.
+            # max_updates later then gives the last weights of a longer training, though perhaps not its best.
             self._validate(scheduled=due)
         elif self.update % self.configuration.checkpoint_every:
             return False
@@ -250,15 +251,15 @@ class Loop(Generic[AnyBatch]):
     def _skip(self, count: int, reason: str) -> bool:
         self.optimiser.forget()
         self.skipped += count
-        self.skipped_in_a_row += count
+        self.skipped_in_a_row += 1
         place = f"epoch {self.stream.epoch}, batch {self.stream.position}, after update {self.update}"
         what = "a batch was skipped" if count == 1 else f"the {count} batches of an update were skipped, the last"
         self.observer.note(f"{what} ({place}): {reason}.")
         if self.skipped_in_a_row >= self.configuration.max_skipped:
             raise TrainingError(
-                f"{self.skipped_in_a_row} batches in a row were skipped, the last one because {reason} ({place}). "
-                "Training diverged: choose a smaller training.optimiser.learning_rate or training.optimiser.clip, "
-                "and another output."
+                f"{self.skipped_in_a_row} updates in a row were skipped, the last one because {reason} ({place}); "
+                f"training.max_skipped is {self.configuration.max_skipped}. Training diverged: choose a smaller "
+                "training.optimiser.learning_rate or training.optimiser.clip, and another output."
             )
         return False
 
@@ -354,20 +355,23 @@ class Loop(Generic[AnyBatch]):
                 weights = weights_of(self.model)
         write_model_weights(self.directory, weights)
 
-    def _resume(self) -> None:
+    def _resume(self) -> bool:
+        """Go on from the last checkpoint, or begin; returns whether there was one."""
         self.checkpoints.clear()
         remove_leftovers(self.directory)
-        if self._restore():
+        resumed = self._restore()
+        if resumed:
             self.observer.note(f"resuming after update {self.update}, in epoch {self.stream.epoch}.")
         else:
             self.log.truncate(0)
         self._tidy()
+        return resumed
 
-    def _follow(self) -> None:
-        """Start where the first rank starts."""
-        update = int(self._of_first(self.update))
-        if update and not self.ranks.is_first:
-            self._resume_from(self.checkpoints.read(update))
+    def _follow(self, resumed: bool) -> None:
+        """Start where the first rank starts, which may be a checkpoint before the first update."""
+        resumed_at = int(self._of_first(self.update if resumed else -1))
+        if resumed_at >= 0 and not self.ranks.is_first:
+            self._resume_from(self.checkpoints.read(resumed_at))
         self._align()
 
     def _restore(self) -> bool:

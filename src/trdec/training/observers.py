@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trdec.errors import TrainingError
-from trdec.files import replacing_file, synchronise, write_errors
+from trdec.errors import FileError, TrainingError
+from trdec.files import replacing_file, synchronise, unreadable, write_errors
 from trdec.training.interfaces import Row
 from trdec.training.metrics import ALL
 
@@ -43,18 +43,35 @@ class JsonLines:
             os.truncate(self.path, size)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The lines so far, without one that a full disk cut short."""
-        if self.path.exists():
-            with self.path.open(encoding="utf-8") as stream:
-                yield from (json.loads(line) for line in stream if line.endswith("\n"))
+        """The lines so far, without one that a full disk cut short; FileError if one is damaged."""
+        for number, line in enumerate(self._lines(), 1):
+            row = _row(line)
+            if row is None:
+                raise FileError(f"{self.path}, line {number}: expected a JSON object, found something else.")
+            yield row
+
+    def undamaged_rows(self) -> list[dict[str, Any]]:
+        """The lines so far that can be read."""
+        return [row for line in self._lines() if (row := _row(line)) is not None]
 
     def last(self) -> dict[str, Any] | None:
         """The newest complete line, even while another process is writing."""
-        if not self.path.exists():
-            return None
-        lines = self.path.read_bytes().split(b"\n")[:-1]
-        row: dict[str, Any] | None = json.loads(lines[-1]) if lines else None
-        return row
+        return next((row for line in reversed(self._lines()) if (row := _row(line)) is not None), None)
+
+    def _lines(self) -> list[bytes]:
+        try:
+            return self.path.read_bytes().split(b"\n")[:-1] if self.path.exists() else []
+        except OSError as error:
+            raise unreadable(self.path, error) from error
+
+
+def _row(line: bytes) -> dict[str, Any] | None:
+    """The object that a line of the log holds; None if it is damaged."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) else None
 
 
 def _finite(value: Any) -> Any:
@@ -97,7 +114,7 @@ class LossPlot:
         self._draw()
 
     def _draw(self) -> None:
-        rows = list(self._log.rows())
+        rows = self._log.undamaged_rows()
         if rows:
             draw_losses(rows, self._path)
         self._drawn = time.monotonic()

@@ -21,19 +21,20 @@ from pathlib import Path
 import torch
 
 from trdec.configuration import CONFIGURATION_FILE, Configuration, check_unchanged, load_saved_configuration
+from trdec.configuration.configuration import flatten
 from trdec.configuration.recipe import search_for
 from trdec.configuration.sections import TrainingConfiguration
 from trdec.data.batch import Batcher, Change
 from trdec.data.codec import Codec
 from trdec.data.drawn_trees import DrawnTrees
-from trdec.data.manifest import replacing_model_file
+from trdec.data.manifest import WEIGHTS, replacing_model_file
 from trdec.data.prepare import Preparation, lock_for_training, prepare
 from trdec.data.store import Example
 from trdec.data.subword_dropout import SubwordDropout
 from trdec.data.workers import Processes
 from trdec.errors import ConfigError, TrainingError, memory_errors
-from trdec.files import write_errors
-from trdec.model.translation_model import TranslationModel
+from trdec.files import checksum_of_text, write_errors
+from trdec.model.translation_model import TranslationModel, decoder_called, encoder_called
 from trdec.systems import system_name
 from trdec.training.checkpoint import Checkpoints
 from trdec.training.distributed import ALONE, Ranks
@@ -46,6 +47,9 @@ from trdec.training.transfer import Parent, start_from
 
 SILENT = Observers(())
 """The observer that shows nothing."""
+
+KEYS_OF_A_RANK = frozenset({"training.device", "training.threads", "training.rank_timeout"})
+"""The keys that may differ between the ranks of a training, which may be on different machines."""
 
 
 def train(
@@ -73,6 +77,7 @@ def train(
                 preparation = _begin(configuration, observer, workers)
         if not ranks.is_first:
             preparation = Preparation.open(directory, configuration.system.foreign_code)
+        check_ranks_agree(configuration, preparation.fingerprint, ranks)
         observers = Observers(_observers(configuration, observer)) if ranks.is_first else SILENT
         data = configuration.located_data
         torch.manual_seed(configuration.seed)
@@ -101,6 +106,28 @@ def train(
         return Loop(model, corpus, training, directory, observers, device, bleu, seed, ranks).run()
 
 
+def check_ranks_agree(configuration: Configuration, fingerprint: str, ranks: Ranks) -> None:
+    """Raise a TrainingError on every rank if their configurations or data differ: the gradients of two different
+    trainings can be added too.
+
+    Paths and what depends on the machine may differ.
+    """
+    parts: dict[str, list[object]] = {}
+    for key, value in flatten(configuration):
+        if key not in KEYS_OF_A_RANK:  # all of `data` together, since all ranks must gather equally many numbers
+            name = "data" if key.startswith("data.") else key
+            parts.setdefault(name, []).append((key, None if isinstance(value, Path) else value))
+    parts["the prepared data"] = [fingerprint]
+    numbers = [int(checksum_of_text(repr(part))[:12], 16) for part in parts.values()]  # as exact as a float
+    found = ranks.gather(numbers)
+    if differing := [name for name, *each in zip(parts, *found, strict=True) if len(set(each)) > 1]:
+        raise TrainingError(
+            f"the {ranks.count} processes of this training do not agree on {', '.join(differing)}. Start all of them "
+            f"with the same configuration and the same output; only paths and {', '.join(sorted(KEYS_OF_A_RANK))} may "
+            "differ."
+        )
+
+
 def _parent(configuration: Configuration) -> Parent | None:
     """The model to start from; None where there are checkpoints, since the weights are then theirs."""
     path = configuration.training.start_from
@@ -114,22 +141,26 @@ def _begin(configuration: Configuration, observer: Observer, workers: int) -> Pr
     directory = configuration.output
     _check_same_training(configuration, directory)
     data, system = configuration.located_data, configuration.system
+    encoder_called(system.encoder)  # before the data are prepared, which may take hours
+    decoder_called(system.decoder)
     preparation = prepare(data, system, directory, Processes(workers), observer.progress, is_training=True)
     for line in preparation.report.lines():
         observer.note(line)
     with write_errors(directory), replacing_model_file(directory, CONFIGURATION_FILE) as temporary:
-        _with_search(configuration, directory).save(temporary)
+        _to_save(configuration, directory).save(temporary)
     return preparation
 
 
-def _with_search(configuration: Configuration, directory: Path) -> Configuration:
+def _to_save(configuration: Configuration, directory: Path) -> Configuration:
     """The configuration with all of `search`: what it leaves out is what the model in the directory does, which may
-    have been tuned, or else what suits the system.
+    have been tuned, or else what suits the system. A resumed training keeps the name of the model it started from.
     """
-    resumed = bool(Checkpoints(directory / "checkpoints").paths())
-    other = load_saved_configuration(directory).search if resumed else search_for(configuration.system)
+    training, other = configuration.training, search_for(configuration.system)
+    if Checkpoints(directory / "checkpoints").paths():
+        saved = load_saved_configuration(directory)
+        training, other = training.model_copy(update={"start_from": saved.training.start_from}), saved.search
     given = {key: getattr(configuration.search, key) for key in configuration.search.model_fields_set}
-    return configuration.model_copy(update={"search": other.model_copy(update=given)})
+    return configuration.model_copy(update={"training": training, "search": other.model_copy(update=given)})
 
 
 def _change(codec: Codec, configuration: Configuration) -> Change | None:
@@ -177,6 +208,12 @@ def _check_same_training(configuration: Configuration, directory: Path) -> None:
     """Refuse to resume the training in the directory as another experiment, before anything is changed."""
     checkpoints = Checkpoints(directory / "checkpoints")
     if not checkpoints.paths():
+        if (directory / WEIGHTS).exists():
+            raise TrainingError(
+                f"{directory}: expected a directory without a model, or a checkpoint to resume from; found a trained "
+                f"model, {WEIGHTS}, and no checkpoint in {checkpoints.folder}. Choose another output, or remove "
+                f"{WEIGHTS} to train another model here."
+            )
         return
     checkpoints.check_readable()
     path = directory / CONFIGURATION_FILE

@@ -17,7 +17,7 @@ import yaml
 
 from support.commands import run
 from support.model_directory import trained
-from trdec.cli.export import export_command, translate_line
+from trdec.cli.export import dev_scores, export_command, translate_line
 from trdec.configuration import load_saved_configuration
 from trdec.errors import FileError, ModelError
 from trdec.systems import SYSTEMS, System
@@ -71,9 +71,53 @@ def test_the_card_has_what_hubs_read(model: Path, tmp_path: Path) -> None:
     assert found["pipeline_tag"] == "translation"
     assert "trdec-con" in found["tags"]
     metrics = found["model-index"][0]["results"][0]["metrics"]
-    assert [(metric["type"], metric["value"]) for metric in metrics] == [("bleu", 20.25), ("loss", 8.5)]
+    assert [(metric["type"], metric["value"]) for metric in metrics] == [("bleu", 20.0), ("loss", 8.0)]
     assert "trdec translate mine" in text
     assert "trdec train config.yaml" in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "scores"),
+    [
+        ({"final_weights": "last", "metric": "bleu"}, {"dev BLEU": 20.0, "dev loss": 8.0}),
+        ({"final_weights": "best", "metric": "bleu"}, {"dev BLEU": 20.25, "dev loss": 8.5}),
+        ({"final_weights": "best", "metric": "loss"}, {"dev BLEU": 20.0, "dev loss": 8.0}),
+        (
+            {"final_weights": "average", "metric": "bleu", "keep_best": 2},
+            {"best single weights' dev BLEU": 20.25, "best single weights' dev loss": 8.5},
+        ),
+    ],
+    ids=["last", "best by bleu", "best by loss", "average"],
+)
+def test_the_card_credits_weights_with_their_own_scores(
+    model: Path, tmp_path: Path, changes: dict[str, object], scores: dict[str, float]
+) -> None:
+    theirs = shutil.copytree(model, tmp_path / "theirs")
+    (theirs / "manifest.json").unlink()
+    configuration = load_saved_configuration(theirs)
+    training = configuration.training.model_copy(update=changes)
+    configuration.model_copy(update={"training": training}).save(theirs / "config.yaml")
+    with (theirs / "log.jsonl").open("r+") as stream:  # a loss that was not finite is no score
+        others = stream.read()
+        stream.seek(0)
+        stream.write(json.dumps({"event": "dev", "update": 0, "loss": None, "bleu": None}) + "\n" + others)
+    assert dev_scores(theirs) == scores
+    run(export_command, theirs, tmp_path / "mine")
+    front = yaml.safe_load((tmp_path / "mine" / "README.md").read_text(encoding="utf-8").split("---\n")[1])
+    metrics = front["model-index"][0]["results"][0]["metrics"]
+    assert {metric["name"]: metric["value"] for metric in metrics} == scores
+    assert [metric["type"] for metric in metrics] == ["bleu", "loss"]
+
+
+def test_a_damaged_log_costs_the_card_its_scores_alone(model: Path, tmp_path: Path) -> None:
+    theirs = shutil.copytree(model, tmp_path / "theirs")
+    with (theirs / "log.jsonl").open("a") as stream:
+        stream.write("half a li\n")
+    result = run(export_command, theirs, tmp_path / "mine")
+    assert result.returncode == 0
+    assert f"{theirs / 'log.jsonl'}, line 4: expected a JSON object" in result.stderr
+    assert "no scores" in result.stderr
+    assert "None are known." in (tmp_path / "mine" / "README.md").read_text(encoding="utf-8")
 
 
 def test_a_model_may_have_a_name_that_is_not_utf_8(model: Path, tmp_path: Path) -> None:

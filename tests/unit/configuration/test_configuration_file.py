@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from trdec.configuration import Configuration, check_unchanged, load_configuration
+from trdec.configuration import Configuration, check_unchanged, load_configuration, load_saved_configuration
 from trdec.configuration.configuration import flatten
 from trdec.configuration.recipe import recipe_for, search_for
 from trdec.configuration.reference import configuration_reference
@@ -367,7 +367,50 @@ def test_other_keys_may_not(write: Any) -> None:
 def test_the_end_of_a_cosine_may_not_move(write: Any) -> None:
     with pytest.raises(ConfigError, match=r"training.max_updates: 8000 there, 9 now"):
         _changed(write, "training.max_updates=9")
-    _changed(write, "training.max_updates=9", base=("training.schedule.decay_updates=7",))
+    base = ("training.schedule.decay_updates=7", "training.schedule.warmup_updates=2")
+    _changed(write, "training.max_updates=9", base=base)
+
+
+def test_a_parent_may_move_but_not_come_or_go(write: Any) -> None:
+    parent = "training.start_from=parent"
+    _changed(write, "training.start_from=moved", base=(parent,))
+    with pytest.raises(ConfigError, match=r"training\.start_from: None there, .*parent.* now"):
+        _changed(write, parent)
+    with pytest.raises(ConfigError, match=r"training\.start_from: .*parent.* there, None now"):
+        _changed(write, "training.start_from=null", base=(parent,))
+
+
+@pytest.mark.parametrize(
+    ("schedule", "facts"),
+    [
+        (
+            {"kind": "cosine", "warmup_updates": 50, "decay_updates": 50},
+            r"decay_updates: .*warmup_updates, 50,.*found 50",
+        ),
+        ({"kind": "cosine", "minimum": 0.1}, r"schedule\.minimum: .*learning_rate, 0\.003.*found 0\.1"),
+        ({"kind": "plateau", "minimum": 0.1}, r"schedule\.minimum: .*learning_rate, 0\.003.*found 0\.1"),
+    ],
+)
+def test_a_rate_that_cannot_fall_is_refused_but_a_model_trained_with_it_is_read(
+    write: Any, tmp_path: Path, schedule: dict[str, Any], facts: str
+) -> None:
+    path = write(MINIMAL + yaml.safe_dump({"training": {"schedule": schedule}}))
+    with pytest.raises(ConfigError, match=facts):
+        load_configuration(path)
+    path.rename(tmp_path / "config.yaml")
+    assert load_saved_configuration(tmp_path).training.schedule.kind == schedule["kind"]
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        {"kind": "cosine", "warmup_updates": 50, "decay_updates": 51, "minimum": 0.003},
+        {"kind": "constant", "warmup_updates": 50, "decay_updates": 9, "minimum": 0.1},
+    ],
+)
+def test_a_rate_that_falls_or_need_not_is_taken(write: Any, schedule: dict[str, Any]) -> None:
+    found = load_configuration(write(MINIMAL + yaml.safe_dump({"training": {"schedule": schedule}})))
+    assert found.training.schedule.decay_updates == schedule["decay_updates"]
 
 
 @pytest.mark.parametrize(

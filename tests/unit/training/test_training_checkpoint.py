@@ -190,3 +190,13 @@ def test_writing_and_reading_a_checkpoint_changes_nothing(tmp_path: Path) -> Non
 def test_nothing_in_a_checkpoint_is_pickled(uninterrupted: Path) -> None:
     names = {path.name for path in (uninterrupted / "checkpoints").rglob("*") if path.is_file()}
     assert names == {"state.json", "weights.safetensors", "optimiser.safetensors"}
+
+
+def test_the_newest_checkpoint_has_the_highest_number_and_copies_are_left_alone(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path)
+    copies = [tmp_path / name for name in ("update-00000007-good", "update-00000099.bak", "update-9", "update-")]
+    for copy in copies:
+        copy.mkdir()
+    written = [checkpoints.write(update, Checkpoint({}, {})) for update in (99_999_998, 99_999_999, 100_000_000)]
+    assert checkpoints.paths() == [written[2], written[1]]
+    assert all(copy.is_dir() for copy in copies)

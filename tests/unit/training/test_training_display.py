@@ -176,3 +176,25 @@ def test_tensorboard_shows_every_number_and_forgets_what_a_resumed_training_does
     assert values["train/perplexity/word"] == [(50, 20.0)]
     assert values["dev/bleu"] == [(50, pytest.approx(31.4))]
     assert "train/update" not in values
+
+
+def test_a_damaged_line_of_the_log_is_named_and_not_drawn(tmp_path: Path) -> None:
+    log = JsonLines(tmp_path / "log.jsonl")
+    log.write(TRAIN)
+    for damaged in (b'{"event": "tra\n', b"\xff\xfe\n", b"7\n", b"[" * 100_000 + b"\n"):
+        log.path.write_bytes(log.path.read_bytes() + damaged)
+    with pytest.raises(FileError, match=r"log\.jsonl, line 2: expected a JSON object"):
+        list(log.rows())
+    last = log.last()
+    assert last is not None
+    assert last["event"] == "train"
+    log.write(DEV)
+    assert [row["event"] for row in log.undamaged_rows()] == ["train", "dev"]
+    LossPlot(tmp_path / "loss.png", log).end()
+    assert (tmp_path / "loss.png").read_bytes().startswith(PNG)
+
+
+def test_a_log_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").mkdir()
+    with pytest.raises(FileError, match=r"log\.jsonl: cannot be read: Is a directory"):
+        list(JsonLines(tmp_path / "log.jsonl").rows())

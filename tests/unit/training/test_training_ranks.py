@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 import signal
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,9 +18,12 @@ from safetensors.torch import load_file
 from torch import distributed
 
 from support.rank_processes import SickAt, finish, said, send, start_ranks, wait_for_checkpoint
-from support.tiny_training import Recorder, TinyModel, make_loop
-from trdec.errors import TrainingError
+from support.tiny_training import Recorder, TinyBatch, TinyLoss, TinyModel, make_loop
+from trdec.configuration import Configuration
+from trdec.corpora.toy.generate import write_corpus
+from trdec.errors import TrainingError, TrainingInterrupted, UsageError
 from trdec.training.distributed import ALONE, Alone, fresh_part, join_ranks
+from trdec.training.trainer import check_ranks_agree, train
 
 KEYS: dict[str, Any] = {"accumulate": 5, "max_updates": 12, "schedule": {"kind": "constant", "warmup_updates": 0}}
 """Five batches: two ranks have unequal shares, and epochs of four batches end within updates."""
@@ -153,6 +159,79 @@ def test_a_process_that_is_not_told_of_others_trains_alone(monkeypatch: pytest.M
         monkeypatch.delenv(name, raising=False)
     with join_ranks(1.0) as ranks:
         assert ranks is ALONE
+
+
+@pytest.mark.parametrize("name", ["WORLD_SIZE", "RANK", "LOCAL_RANK"])
+def test_a_variable_that_is_no_number_is_named(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    for variable in ("WORLD_SIZE", "RANK", "LOCAL_RANK"):
+        monkeypatch.setenv(variable, "two" if variable == name else "2")
+    with pytest.raises(UsageError, match=f"^{name}: expected a number.*found 'two'"), join_ranks(1.0):
+        pass
+
+
+def test_ranks_begin_where_the_first_does_even_before_the_first_update(tmp_path: Path) -> None:
+    class Stopped(TinyModel):
+        def loss(self, batch: TinyBatch, label_smoothing: float) -> TinyLoss:
+            os.kill(os.getpid(), signal.SIGTERM)
+            found = super().loss(batch, label_smoothing)
+            return TinyLoss(found.total * math.nan, found.negative_log_probs)
+
+    with pytest.raises(TrainingInterrupted, match="after update 0"):
+        make_loop(tmp_path / "model", model=Stopped(), **KEYS).run()
+    assert finish(start_ranks(tmp_path / "model", 2, **KEYS)) == [0, 0]
+    skipped = [json.loads(said(tmp_path / "model", rank))[3] for rank in range(2)]
+    assert skipped == [1, 1]
+
+
+class Pair(Alone):
+    """Two ranks, of which the other has the numbers that this one remembers from another training."""
+
+    count = 2
+
+    def __init__(self, other: list[float] | None = None) -> None:
+        self.other = other
+        self.given: list[float] = []
+
+    def gather(self, values: Sequence[float]) -> list[list[float]]:
+        self.given = list(values)
+        return [self.given, self.given if self.other is None else self.other]
+
+
+def test_ranks_that_do_not_agree_are_refused_by_the_key(tmp_path: Path) -> None:
+    folder = tmp_path / "toy"
+    write_corpus(folder, 60, 1)
+    files = {"source": "train.vel", "target": "train.en"}
+    data = {"train": files, "dev": files, "source_subwords": {"size": 120}, "target_subwords": {"size": 120}}
+    keys = {
+        "system": "seq2seq",
+        "folder": folder,
+        "output": tmp_path / "model",
+        "data": data,
+        "training": {"accumulate": 2},
+    }
+
+    def configured(**changes: Any) -> Configuration:
+        return Configuration.model_validate(keys | changes)
+
+    def numbers(configuration: Configuration, fingerprint: str = "same") -> list[float]:
+        pair = Pair()
+        check_ranks_agree(configuration, fingerprint, pair)
+        return pair.given
+
+    own = {"training": {"accumulate": 2, "threads": 2, "device": "cpu", "rank_timeout": 9, "start_from": "parent"}}
+    check_ranks_agree(configured(), "same", Pair(numbers(configured(folder=tmp_path, **own))))
+    for changes, name in (
+        ({"seed": 2}, "seed"),
+        ({"training": {"accumulate": 2, "checkpoint_every": 3}}, r"training\.checkpoint_every"),
+        ({"data": data | {"further": [files]}}, "data"),
+    ):
+        with pytest.raises(TrainingError, match=f"2 processes .* do not agree on {name}. "):
+            check_ranks_agree(configured(), "same", Pair(numbers(configured(**changes))))
+    with pytest.raises(TrainingError, match="do not agree on the prepared data"):
+        check_ranks_agree(configured(), "same", Pair(numbers(configured(), "other")))
+    with pytest.raises(TrainingError, match="do not agree on seed, the prepared data"):
+        train(configured(), ranks=Pair(numbers(configured(seed=2))))
+    assert not (tmp_path / "model" / "checkpoints").exists()
 
 
 def test_dropout_depends_on_seed_update_and_batch_alone(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import torch
 import yaml
 
 from support.tiny_training import Recorder
-from trdec.configuration import Configuration, load_configuration
+from trdec.configuration import Configuration, load_configuration, load_saved_configuration
 from trdec.corpora.toy.generate import write_corpus
 from trdec.data.codec import Codec
 from trdec.errors import ModelError, TrainingError
@@ -132,6 +132,7 @@ def test_a_resumed_training_does_not_start_again_and_needs_no_parent(folder: Pat
     first_weights(folder, "gone", f"training.start_from={folder / 'parent'}")
     recorder, _ = first_weights(folder, "gone", f"training.start_from={folder / 'nowhere'}")
     assert not any(note.startswith("starting from") for note in recorder.notes)
+    assert load_saved_configuration(folder / "gone").training.start_from == folder / "parent"
 
 
 def test_a_parent_of_which_nothing_fits_is_refused(folder: Path) -> None:

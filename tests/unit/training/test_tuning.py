@@ -54,7 +54,7 @@ def test_each_trial_is_what_translating_with_its_settings_scores(
         found = translator.translate(source, trial.search.beam_size, length_power=trial.search.length_power)
         scores = score_texts([each.text for each in found], references, with_ter=False)
         assert (trial.bleu, trial.length_ratio) == (scores.bleu, scores.length_ratio)
-    assert len({trial.length_ratio for trial in every}) > 2  # the settings must matter, or nothing is shown
+    assert len({trial.length_ratio for trial in every}) > 1  # the settings must matter, or nothing is shown
     assert done[-1] == 2 * len(source)
     assert done == sorted(done)
 

@@ -135,6 +135,33 @@ def test_an_import_error_says_where_was_looked(module: Module, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
+    ("code", "facts"),
+    [
+        ("1 / 0", ["ZeroDivisionError: division by zero"]),
+        ("import nowhere_at_all", ["No module named 'nowhere_at_all'"]),
+        ("raise SystemExit('bye')", ["SystemExit: bye"]),
+    ],
+    ids=["zero", "import", "exit"],
+)
+def test_an_error_while_a_module_is_imported_is_shown_with_its_place(
+    module: Module, request: pytest.FixtureRequest, code: str, facts: list[str]
+) -> None:
+    name = f"own_raising_{request.node.callspec.id}"
+    path = module(name, f"SEVEN = 7\n{code}\n")
+    with pytest.raises(UsageError) as caught:
+        builder_called(f"{name}:pairs")
+    for fact in (f"{name}:pairs", f"{path}, line 2", code, *facts):
+        assert fact in str(caught.value)
+
+
+def test_a_module_without_a_file_is_named(module: Module) -> None:
+    module("unused", "")
+    with pytest.raises(UsageError, match="sys:nothing: the module sys has no 'nothing'"):
+        builder_called("sys:nothing")
+    assert extension_file("sys:nothing") is None
+
+
+@pytest.mark.parametrize(
     ("function", "error", "message"),
     [
         ("lambda words: list(words)", TreeShapeError, r"a tree of Terminal and Nonterminal, found \['a', 'b'\]"),
