@@ -27,7 +27,7 @@ from trdec.freed_memory import keep_freed_memory
 from trdec.model.interfaces import SearchPrecision
 from trdec.model.translation_model import DECODERS, ENCODERS, TranslationModel
 from trdec.search.beam import BeamSettings, beam_search
-from trdec.search.frontiers import STEPS, Effects
+from trdec.search.frontiers import MEASURES, STEPS, Effects
 from trdec.search.limits import LengthLimits
 from trdec.search.state import SearchState
 from trdec.systems import TREE_ENCODER_NAMES
@@ -36,6 +36,7 @@ from trdec.targets.derivation import BEGUN, DerivationTarget
 from trdec.targets.sequence import Seq2SeqTarget
 from trdec.targets.target import ActionTable, Target
 from trdec.text import UNKNOWN, Subwords
+from trdec.tokenisers import WORD_START
 from trdec.translation.source import Source, batches
 from trdec.translation.translator import PLACES, ROWS
 from trdec.trees.builders import version_1
@@ -66,9 +67,9 @@ class SameKinds:
         self._others = action_kinds != torch.arange(int(action_kinds.max()) + 1).unsqueeze(1)  # kinds A
 
     @property
-    def least(self) -> None:
-        """Nothing: the kinds say when a derivation ends."""
-        return
+    def amounts(self) -> Tensor:
+        """B M: nothing, since the kinds say when a derivation ends."""
+        return torch.zeros(len(self._kinds), MEASURES, dtype=torch.long)
 
     def to(self, device: torch.device) -> SameKinds:
         """Itself: this is measured on the processor alone."""
@@ -79,6 +80,10 @@ class SameKinds:
         """R A: the actions of another kind."""
         due = self._kinds[walk.row_sentences(), walk.used[:, STEPS]]  # R
         return self._others.index_select(0, due)  # R A
+
+    def due(self, walk: SearchState) -> None:  # noqa: ARG002
+        """Nothing more."""
+        return
 
 
 @dataclass(frozen=True)
@@ -124,8 +129,9 @@ def load(folder: Path, name: str, network: Network, times: int = 1) -> Work:
     numbers_of_kinds = {name: number for number, name in enumerate(dict.fromkeys(names))}
     ids = [numbers_of_kinds[name] for name in names]
     kinds = [[ids[table.number(action)] for action in target.linearise(tree)] for tree in trees]
-    unknown = table.actions.index(next(a for a in table.actions if str(a) == UNKNOWN))
-    return Work(sources, kinds, model, Effects.of(target, table, [unknown]), torch.tensor(ids))
+    # After the mark of a space alone, letters come, which the reference may not have in that place.
+    banned = [number for number, action in enumerate(table.actions) if str(action) in (UNKNOWN, WORD_START)]
+    return Work(sources, kinds, model, Effects.of(target, table, banned), torch.tensor(ids))
 
 
 def _lines(path: Path, times: int) -> list[str]:
