@@ -11,7 +11,7 @@ from support.model_directory import trained
 from support.serving import PATIENCE, Served, server, wait_until
 from trdec.serve.settings import ModelArgument, ServerLimits, ServerSettings
 
-LIMITS = ServerLimits(characters=2_000, texts=30, body=100_000, queue=40, seconds=PATIENCE)
+LIMITS = ServerLimits(characters=2_000, texts=30, body=100_000, queue=40, attention=100_000, seconds=PATIENCE)
 
 
 @pytest.fixture(scope="session")

@@ -77,6 +77,13 @@ def test_a_body_that_cannot_be_read_is_refused(empty: Served, body: bytes, kind:
         assert isinstance(answer.json()["error"], str)
 
 
+def test_a_multipart_form_is_told_what_is_read(empty: Served) -> None:
+    answer = empty.client.post("/translate", files={"q": (None, "a"), "source": (None, "vel")})
+    assert answer.status_code == 400
+    facts = "application/json.*application/x-www-form-urlencoded.*multipart/form-data"
+    assert re.search(facts, answer.json()["error"])
+
+
 @pytest.mark.parametrize(
     "body", [b"[" * 100_000, b'{"q":' * 100_000, b'{"q":' + b"[" * 100_000 + b"]" * 100_000 + b"}"]
 )
@@ -139,7 +146,19 @@ def test_only_named_sites_may_call(empty: Served) -> None:
         answer = empty.client.post("/translate", json=TRANSLATE, headers={"Origin": origin})
         assert answer.headers.get("access-control-allow-origin") == allowed
     asked = {"Origin": "https://one.example", "Access-Control-Request-Method": "POST"}
-    assert empty.client.options("/translate", headers=asked).status_code == 200
+    preflight = empty.client.options("/translate", headers=asked)
+    assert preflight.status_code == 200
+    assert preflight.headers["x-request-id"]
+
+
+def test_named_sites_may_read_every_refusal(empty: Served) -> None:
+    origin = {"Origin": "https://one.example"}
+    large = empty.client.post("/translate", content=b"a" * 1001, headers=origin)
+    keyless = empty.client.post("/translate", json={**TRANSLATE, "api_key": "wrong"}, headers=origin)
+    assert [large.status_code, keyless.status_code] == [413, 403]
+    for answer in (large, keyless):
+        assert answer.headers["access-control-allow-origin"] == "https://one.example"
+        assert answer.headers["x-content-type-options"] == "nosniff"
 
 
 def test_the_description_lists_every_address(empty: Served) -> None:

@@ -37,6 +37,7 @@ def test_a_whole_text_is_one_sentence_or_none(text: str) -> None:
         ("de", "Am 3. Mai kam z.B. Dr. Ott. Gut?", ("Am 3. Mai kam z.B. Dr. Ott.", "Gut?")),
         ("om", "Inni deeme. Isheen hin deemne.", ("Inni deeme.", "Isheen hin deemne.")),
         ("zh", "你好。世界！", ("你好。", "世界！")),
+        ("en", "A\u00a0. One.\u3000Two\u202f! Three.", ("A\u00a0.", "One.", "Two\u202f!", "Three.")),
         ("en", "one\ntwo\n\n- three", ("one", "two", "- three")),
         ("en", " \n…\n", ()),
     ],
@@ -45,10 +46,26 @@ def test_sentences_are_found(language: str, text: str, sentences: tuple[str, ...
     assert split_text(text, language, "en", 1000).sentences == sentences
 
 
-def test_a_line_that_cannot_be_split_is_one_sentence(capfd: pytest.CaptureFixture[str]) -> None:
-    text = "A\u00a0.\0Katze z.B.界！"
-    assert split_text(f"Gut. Ja!\n{text}", "de", "en", 100).sentences == ("Gut.", "Ja!", text)
-    assert "Katze" not in capfd.readouterr().err, "the text of a request is in the log"
+def test_spaces_of_several_bytes_are_no_panic(capfd: pytest.CaptureFixture[str]) -> None:
+    for space in filter(str.isspace, map(chr, range(0x80, 0x3001))):
+        assert len(split_text(f"Die Katze{space}. Ja!", "de", "en", 100).sentences) == 2
+    assert capfd.readouterr().err == "", "a panic is in the log"
+
+
+class PanicException(BaseException):
+    """What sentencex raises."""
+
+
+def test_a_line_that_cannot_be_split_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def panicking(*_: str) -> list[str]:
+        raise PanicException
+
+    def losing(_: str, line: str) -> list[str]:
+        return line.split(".")
+
+    for segment in (panicking, losing):
+        monkeypatch.setattr("sentencex.segment", segment)
+        assert split_text("Gut. Ja!\nZwei. Drei.", "de", "en", 100).sentences == ("Gut. Ja!", "Zwei. Drei.")
 
 
 def test_spaces_between_sentences_are_the_target_languages() -> None:

@@ -100,6 +100,17 @@ def test_keys_are_read_from_a_file(tmp_path: Path) -> None:
         read_keys(path)
 
 
+@pytest.mark.parametrize(("key", "odd"), [("schlüssel", "ü"), ("a\tb", "t"), ("a\u00a0b", "xa0")])
+def test_a_key_that_no_header_carries_is_refused_with_its_place_and_not_shown(
+    tmp_path: Path, key: str, odd: str
+) -> None:
+    path = tmp_path / "keys"
+    path.write_text(f"# ü\none\n{key}\n", encoding="utf-8")
+    with pytest.raises(UsageError, match=f"keys, line 3.*ASCII.*{odd}") as caught:
+        read_keys(path)
+    assert key not in str(caught.value)
+
+
 def test_languages_have_names_and_codes_match_loosely() -> None:
     assert [language_name(code) for code in ("om", "zh-Hans", "qtx")] == ["Oromo", "Chinese (Simplified)", "qtx"]
     codes = ["de", "zh-Hans", "pt-BR", "pt-PT"]
@@ -114,6 +125,11 @@ def test_languages_have_names_and_codes_match_loosely() -> None:
         None,
         None,
     ]
+
+
+def test_a_code_that_several_models_have_is_one_code() -> None:
+    assert matching_code("zh", ["zh-Hans", "de", "zh-Hans"]) == "zh-Hans"
+    assert matching_code("zh", ["zh-Hans", "zh-Hant", "zh-Hans"]) is None
 
 
 def test_detection_chooses_among_the_languages_served() -> None:
@@ -135,6 +151,16 @@ def test_a_model_has_its_own_beam_unless_the_server_has_one() -> None:
     for own, most, expected in ((None, 20, 10), (3, 20, 3), (None, 8, 8)):
         service = TranslationService(ServerSettings((), limits=ServerLimits(beam_size=most), beam_size=own), metrics)
         assert service.beam_size(model) == expected
+
+
+def test_metrics_forget_the_name_that_a_model_had_while_it_was_loaded() -> None:
+    metrics = ServerMetrics()
+    metrics.states([("models", 3, False), ("b", 0, True)])
+    metrics.states([("de-en", 2, True), ("b", 0, True)])
+    found = metrics.text().decode()
+    assert 'trdec_waiting_lines{model="de-en"} 2.0' in found
+    assert 'trdec_model_ready{model="b"} 1.0' in found
+    assert '"models"' not in found
 
 
 def test_a_deadline_ends_a_request_and_it_leaves_the_queue() -> None:

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import multiprocessing
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from queue import Queue
+from types import SimpleNamespace
+from typing import Any, cast
 
 import httpx
 import pytest
 
-from support.serving import Served, wait_until
+from support.serving import PATIENCE, Served, wait_until
 from trdec.configuration.sections import SearchConfiguration
 from trdec.errors import UsageError
-from trdec.serve.jobs import Answer, LineFailure, LineSettings, WaitingLine
+from trdec.serve.jobs import Answer, Job, LineFailure, LineSettings, ModelDescription, WaitingLine
 from trdec.serve.model_process import answer_lines
+from trdec.serve.observation import ServerMetrics
+from trdec.serve.runner import LONGEST_PAUSE, ModelRunner, ProcessSettings
 from trdec.translation.model_directory import load_model
 from trdec.translation.translation import Translation
 from trdec.translation.translator import Translator
@@ -129,3 +137,253 @@ def test_a_batch_that_fails_fails_for_the_guilty_line_alone_and_keeps_what_was_a
     assert all(isinstance(result, Answer) for result in results.values())
     answered = {number for number, _ in groups[0]}
     assert translator.asked == [lines, *([lines[number]] for number in range(3) if number not in answered)]
+
+
+class _Process:
+    """A model's process as its runner sees it, with a test in the place of the model."""
+
+    def __init__(self) -> None:
+        self.connection, self.runners = multiprocessing.Pipe()
+        self.sentinel, self._life = multiprocessing.Pipe()
+        self.pid = id(self)
+        self.alive = True
+        self.looks = 0
+        self.connection.send(ModelDescription(None, None, "seq2seq", False))
+
+    def batch(self) -> list[str]:
+        """The texts that it is given next."""
+        assert self.connection.poll(PATIENCE), "nothing came"
+        return [line.text for line in self.connection.recv()[1]]
+
+    def answer(self, lines: int) -> None:
+        self.connection.send([(number, Answer(("done",))) for number in range(lines)])
+
+    def is_alive(self) -> bool:
+        self.looks += 1
+        return self.alive
+
+    def kill(self) -> None:
+        self.alive = False
+        self._life.close()
+
+    def join(self) -> None:
+        """It is gone at once."""
+
+
+class _Runner(ModelRunner):
+    """Its processes are no real ones, time passes when a test says so, and pauses are noted only."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__("a", ProcessSettings((Path("a"),)), 1000, self, lambda _: None)
+        monkeypatch.setattr("trdec.serve.runner.LOOK", 0.01)
+        monkeypatch.setattr("trdec.serve.runner.time", SimpleNamespace(monotonic=self.clock))
+        self.now = 0.0
+        self.loading = 0.0
+        self.ready_unloaded = False
+        self.started: Queue[_Process] = Queue()
+        self.batches: Queue[int] = Queue()
+        self.pauses: Queue[float] = Queue()
+        self.looks = 0
+
+    def clock(self) -> float:
+        return self.now
+
+    def batch(self, _: str, lines: int, __: float) -> None:
+        self.batches.put(lines)
+
+    def restarted(self, _: str) -> None:
+        """Not noted."""
+
+    def _spawn(self) -> Connection:
+        process = _Process()
+        self._process = cast("Any", process)
+        self.ready_unloaded |= self.ready
+        self.now += self.loading
+        self.started.put(process)
+        return process.runners
+
+    def _pause(self, seconds: float) -> None:
+        self.pauses.put(seconds)
+
+    def _check_wanted(self, *arguments: Any) -> None:
+        self.looks += 1
+        super()._check_wanted(*arguments)
+
+    def look(self, process: _Process) -> None:
+        """Wait until the runner has looked at its batch once more, or has ended the process."""
+        before = self.looks
+        wait_until(lambda: self.looks > before + 1 or not process.alive)
+
+
+@contextlib.contextmanager
+def _running(runner: _Runner) -> Iterator[None]:
+    runner.start()
+    try:
+        yield
+    finally:
+        runner.now += 1e6  # no batch may take so long
+        runner.stop()
+
+
+def _job(*texts: str) -> tuple[Job, threading.Event]:
+    """A job, and what is set when it is done."""
+    done = threading.Event()
+    return Job(LineSettings(), [WaitingLine(text) for text in texts], lambda _: done.set()), done
+
+
+def test_a_client_that_leaves_while_a_batch_waits_for_others_costs_no_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runner = _Runner(monkeypatch)
+    leaves, _ = _job("c")
+    leaving: list[Job] = []
+
+    def clock() -> float:
+        """Asked last how long the batch still waits for others, while which the only one that waits leaves."""
+        now = runner.now
+        if leaving:
+            runner.cancel(leaving.pop())
+            process.looks = 0
+            runner.now += 1
+        return now
+
+    monkeypatch.setattr("trdec.serve.runner.time", SimpleNamespace(monotonic=clock))
+    with _running(runner):
+        process = runner.started.get(timeout=PATIENCE)
+        runner.submit(_job("a", "b")[0])
+        process.batch()
+        runner.now = 1
+        process.answer(2)
+        runner.batches.get(timeout=PATIENCE)
+        leaving.append(leaves)
+        runner.submit(leaves)
+        wait_until(lambda: not leaving and (process.looks > 0 or not process.alive))
+        assert process.alive
+        runner.submit(_job("d", "e")[0])
+        assert process.batch() == ["d", "e"]
+        process.answer(2)
+
+
+def test_a_batch_that_nobody_waits_for_makes_room_after_as_long_as_loading_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runner = _Runner(monkeypatch)
+    runner.loading = 5
+    (left, _), (stays, done) = _job("long"), _job("short")
+    with _running(runner):
+        process = runner.started.get(timeout=PATIENCE)
+        runner.submit(left)
+        assert process.batch() == ["long"]
+        runner.now += 4
+        runner.submit(stays)
+        runner.cancel(left)
+        runner.look(process)
+        assert process.alive, "loading takes longer than the batch has run"
+        runner.now += 2
+        another = runner.started.get(timeout=PATIENCE)
+        assert not process.alive
+        assert another.batch() == ["short"]
+        runner.now += 6
+        runner.look(another)
+        assert another.alive, "somebody waits for this batch"
+        another.answer(1)
+        assert done.wait(PATIENCE)
+    assert stays.attempts == 0
+    assert not runner.ready_unloaded
+    assert runner.pauses.empty()
+
+
+def test_a_batch_that_nobody_waits_for_is_finished_if_nobody_else_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    runner = _Runner(monkeypatch)
+    left, _ = _job("long")
+    with _running(runner):
+        process = runner.started.get(timeout=PATIENCE)
+        runner.submit(left)
+        process.batch()
+        runner.cancel(left)
+        runner.now += 1
+        runner.look(process)
+        assert process.alive
+        runner.now += 60
+        runner.started.get(timeout=PATIENCE)
+        assert not process.alive
+    assert runner.pauses.empty()
+
+
+def test_a_batch_that_nobody_waits_for_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    runner = _Runner(monkeypatch)
+    left, _ = _job("long")
+    stopping = threading.Thread(target=runner.stop)
+    with _running(runner):
+        process = runner.started.get(timeout=PATIENCE)
+        runner.submit(left)
+        process.batch()
+        runner.cancel(left)
+        stopping.start()
+        wait_until(lambda: runner._stopping)
+        runner.look(process)
+        assert not process.alive
+    stopping.join()
+
+
+def test_a_batch_that_somebody_waits_for_is_tried_twice_and_then_the_whole_job_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runner = _Runner(monkeypatch)
+    job, done = _job(*map(str, range(200)))
+    runner.submit(job)
+    with _running(runner):
+        for _ in range(2):
+            process = runner.started.get(timeout=PATIENCE)
+            assert process.batch()[0] == "0"
+            process.kill()
+        assert done.wait(PATIENCE)
+        assert job.lost
+        last = runner.started.get(timeout=PATIENCE)
+        runner.submit(_job("other")[0])
+        assert last.batch() == ["other"]
+        last.answer(1)
+    assert runner.waiting_lines == 0
+
+
+def test_a_process_that_cannot_be_started_is_tried_again_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    runner = _Runner(monkeypatch)
+    job, done = _job("a")
+    runner.submit(job)
+    spawn = runner._spawn
+    failures = iter(range(1100))
+
+    def failing() -> Connection:
+        if next(failures, None) is not None:
+            raise OSError(24, "Too many open files")
+        return spawn()
+
+    monkeypatch.setattr(runner, "_spawn", failing)
+    with _running(runner):
+        wait_until(lambda: not runner.started.empty() or not runner._thread.is_alive())
+        process = runner.started.get_nowait()
+        assert process.batch() == ["a"]
+        process.answer(1)
+        assert done.wait(PATIENCE)
+    pauses = [runner.pauses.get() for _ in range(1100)]
+    assert pauses == sorted(pauses)
+    assert (pauses[0], pauses[-1]) == (0, LONGEST_PAUSE)
+
+
+def test_a_process_that_cannot_be_started_leaves_no_open_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    runner = ModelRunner("a", ProcessSettings((Path("a"),)), 10, ServerMetrics(), lambda _: None)
+    made: list[Connection] = []
+    context = multiprocessing.get_context("spawn")
+
+    def pipe() -> tuple[Connection, Connection]:
+        made.extend(multiprocessing.Pipe())
+        return made[0], made[1]
+
+    def failing(_: object) -> None:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(context, "Pipe", pipe)
+    monkeypatch.setattr(context.Process, "start", failing)
+    with pytest.raises(OSError, match="open files"):
+        runner._spawn()
+    assert [connection.closed for connection in made] == [True, True]

@@ -91,6 +91,7 @@ def test_greedy_search_and_lengths(served: Served, lines: list[str]) -> None:
         ({"text": "a", "beam_size": 10**400}, "beam_size", "20.*larger"),
         ({"text": "a", "words": 10**400}, "words", "larger"),
         ({"text": "a", "n_best": 50}, "n_best", "20.*50"),
+        ({"text": ["a" * 200, "a" * 200], "n_best": 2, "split": False}, "n_best", "at most 1 .*attention.*2"),
         ({"text": "a", "beam": 5}, "beam", "beam"),
         ({"text": "a", "length": {"power": -1}}, "length.power", "0"),
         ({"text": "a", "length": {"max_ratio": 50}}, "length.max_ratio", "10.*50"),
@@ -114,6 +115,14 @@ def test_the_wrong_field_is_named(served: Served, fields: dict[str, object], fie
     assert answer.status_code == 400
     assert answer.json()["field"] == field
     assert re.search(facts, answer.json()["error"])
+
+
+def test_a_long_text_has_many_translations_only_without_attention(served: Served, lines: list[str]) -> None:
+    text = " ".join([lines[1]] * (1500 // len(lines[1])))
+    (found,) = ask(served, text=text[:320], n_best=2, beam_size=2, attention=False, split=False)
+    assert all(sentence["attention"] is None for sentence in found["sentences"])
+    (found,) = ask(served, text=text, beam_size=1)  # short sentences of a long text have little
+    assert all(sentence["attention"]["rows"] for sentence in found["sentences"])
 
 
 def test_models_are_listed(served: Served) -> None:

@@ -143,17 +143,18 @@ def make_app(settings: ServerSettings, failed: Callable[[TrdecError], None]) -> 
         return page.answer(name or "index.html", request)
 
     app.openapi = lambda: openapi(app)  # type: ignore[method-assign]
-    inner: ASGIApp = app
-    if settings.origins:
-        inner = CORSMiddleware(
-            app,
+
+    def for_other_sites(inner: ASGIApp) -> ASGIApp:
+        return CORSMiddleware(
+            inner,
             allow_origins=settings.origins,
             allow_methods=["GET", "POST"],
             allow_headers=["Authorization", "Content-Type", "X-Request-ID"],
             expose_headers=["Retry-After", "X-Request-ID"],
         )
+
     paths = [getattr(route, "path", "") for route in app.routes] + ["/", *(f"/{name}" for name in page.names)]
-    return Guard(inner, settings.limits, metrics, paths), service
+    return Guard(app, settings.limits, metrics, paths, for_other_sites if settings.origins else None), service
 
 
 def _libre_answer(request: LibreRequest, found: list[Translated]) -> dict[str, Any]:

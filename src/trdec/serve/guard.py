@@ -8,7 +8,7 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -24,6 +24,9 @@ _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 API_POLICY = "default-src 'none'; frame-ancestors 'none'"
 """What a browser may do with answers that are no page: nothing."""
 
+_REPLY = "trdec.reply"
+"""Where a request's scope has what is sent back."""
+
 HEADERS = {
     b"x-content-type-options": b"nosniff",
     b"referrer-policy": b"no-referrer",
@@ -34,8 +37,17 @@ HEADERS = {
 class Guard:
     """Reads bodies within limits, cancels what nobody waits for, logs and counts requests, and answers errors."""
 
-    def __init__(self, app: ASGIApp, limits: ServerLimits, metrics: ServerMetrics, paths: Collection[str]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        limits: ServerLimits,
+        metrics: ServerMetrics,
+        paths: Collection[str],
+        around: Callable[[ASGIApp], ASGIApp] | None = None,
+    ) -> None:
+        """`around` adds to all answers, to errors too, what browsers are to know."""
         self._app = app
+        self._answering = self._answer if around is None else around(self._answer)
         self._limits = limits
         self._metrics = metrics
         self._paths = frozenset(paths)
@@ -50,7 +62,7 @@ class Guard:
         request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex.encode()
         reply = _Reply(send, request_id)
         try:
-            await self._answer(scope, receive, reply)
+            await self._answering({**scope, _REPLY: reply}, receive, reply.send)
         finally:
             seconds = time.monotonic() - began
             path = scope["path"] if scope["path"] in self._paths else "other"
@@ -64,15 +76,16 @@ class Guard:
             }
             _log.info("request", extra=fields)
 
-    async def _answer(self, scope: Scope, receive: Receive, reply: _Reply) -> None:
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        reply: _Reply = scope[_REPLY]
         try:
             body = await self._body(scope, receive)
         except Refusal as refusal:
-            await refuse(reply.send, refusal, close=True)
+            await refuse(send, refusal, close=True)
             return
         except _Gone:
             return
-        answering = asyncio.ensure_future(self._app(scope, _replay(body), reply.send))
+        answering = asyncio.ensure_future(self._app(scope, _replay(body), send))
         leaving = asyncio.create_task(_disconnected(receive))
         try:
             await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -89,7 +102,7 @@ class Guard:
         except Exception:  # noqa: BLE001  (whatever it is, the client gets an answer and the log its place)
             _log.exception("internal error", extra={"request": reply.request_id.decode()})
             if not reply.status_sent:
-                await refuse(reply.send, Refusal(500, f"internal error, request {reply.request_id.decode()}."))
+                await refuse(send, Refusal(500, f"internal error, request {reply.request_id.decode()}."))
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         most = self._limits.body

@@ -19,8 +19,9 @@ def language_name(code: str) -> str:
 def matching_code(code: str, codes: Sequence[str]) -> str | None:
     """The one of the codes that this one means, whatever its case; zh also means zh-Hans if that is the only one."""
     wanted = code.lower().replace("_", "-")
-    found = [each for each in codes if each.lower() == wanted]
-    found = found or [each for each in codes if primary(each).lower() == primary(wanted)]
+    different = list(dict.fromkeys(codes))
+    found = [each for each in different if each.lower() == wanted]
+    found = found or [each for each in different if primary(each).lower() == primary(wanted)]
     return found[0] if len(found) == 1 or (found and found[0].lower() == wanted) else None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from types import TracebackType
 
@@ -71,7 +72,9 @@ class ServerMetrics:
         self._batch_seconds = Histogram(
             "trdec_batch_seconds", "Seconds that a batch took.", ("model",), registry=registry, buckets=_SECONDS
         )
-        self._restarts = Counter("trdec_model_restarts", "Processes that died.", ("model",), registry=registry)
+        self._restarts = Counter(
+            "trdec_model_restarts", "Processes that died or were given up.", ("model",), registry=registry
+        )
         self._waiting = Gauge("trdec_waiting_lines", "Sentences that wait.", ("model",), registry=registry)
         self._ready = Gauge("trdec_model_ready", "1 if the model is ready.", ("model",), registry=registry)
 
@@ -90,13 +93,16 @@ class ServerMetrics:
         self._batch_seconds.labels(model).observe(seconds)
 
     def restarted(self, model: str) -> None:
-        """A process died."""
+        """A process died or was given up."""
         self._restarts.labels(model).inc()
 
-    def state(self, model: str, waiting: int, ready: bool) -> None:
-        """How a model is now."""
-        self._waiting.labels(model).set(waiting)
-        self._ready.labels(model).set(ready)
+    def states(self, models: Iterable[tuple[str, int, bool]]) -> None:
+        """How all models are now: the name of each, the lines that wait for it, and whether it is ready."""
+        self._waiting.clear()  # a model may have had another name while it was loaded
+        self._ready.clear()
+        for name, waiting, ready in models:
+            self._waiting.labels(name).set(waiting)
+            self._ready.labels(name).set(ready)
 
     def text(self) -> bytes:
         """All figures in Prometheus's text format."""

@@ -95,8 +95,11 @@ RequestBody = TypeVar("RequestBody", bound=_Body)
 
 
 def read_request(kind: type[RequestBody], content_type: str, body: bytes) -> RequestBody:
-    """The request in a body of JSON or of a form; Refusal if it is neither, or something in it is wrong."""
-    fields = _form(body) if content_type.split(";")[0].strip().lower() == FORM_TYPE else _json(body)
+    """The request in a body of JSON or of an urlencoded form; Refusal if it is neither, or something in it is wrong."""
+    form = content_type.split(";")[0].strip().lower()
+    if form.startswith("multipart/"):
+        raise Refusal(400, f"expected a body of type {JSON_TYPE} or {FORM_TYPE}, found {form[:60]}.")
+    fields = _form(body) if form == FORM_TYPE else _json(body)
     try:
         return kind.model_validate({name: value for name, value in fields.items() if value is not None})
     except ValidationError as error:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import multiprocessing
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -20,7 +21,7 @@ from trdec.serve.model_process import run_model
 _log = logging.getLogger(__name__)
 
 LOOK = 0.2
-"""Seconds between looks at whether an idle process still lives."""
+"""Seconds between looks at whether a process still lives, and is still wanted."""
 
 MOST_DEATHS = 2
 """How many processes may die with a request before it is given up, and at the start before the server is."""
@@ -64,6 +65,10 @@ class _Died(Exception):
     """The process is gone."""
 
 
+class _Unwanted(Exception):
+    """Nobody waits for what the process does."""
+
+
 class ModelRunner:
     """Keeps a model's process alive and gives it what waits, in one batch, whenever it is free."""
 
@@ -86,6 +91,8 @@ class ModelRunner:
         self._process: SpawnProcess | None = None
         self._ready = False
         self._stopping = False
+        self._starting = 0.0
+        """Seconds until the last process was ready."""
         self._seconds_per_line = 0.05
         self._lingering = 0.0
         """Until when a batch waits for those who were answered last to ask again."""
@@ -146,13 +153,18 @@ class ModelRunner:
         while not self._stopping:
             began = time.monotonic()
             unanswered: dict[int, tuple[Job, int]] = {}
-            connection = self._spawn()
             try:
-                self._load(connection)
-                while unanswered := dict(enumerate(self._next_batch())):
-                    self._exchange(connection, unanswered)
+                with self._started() as connection:
+                    self._load(connection)
+                    self._starting = time.monotonic() - began
+                    while unanswered := dict(enumerate(self._next_batch())):
+                        self._exchange(connection, unanswered)
+            except _Unwanted:
+                _log.warning(
+                    "nobody waits for what the model does", extra={"model": self.name, "lines": len(unanswered)}
+                )
+                self._observer.restarted(self.name)
             except Exception as error:  # noqa: BLE001  (whatever happened, requests get their answers from the next)
-                self._ready = False
                 deaths = 1 if time.monotonic() - began > LONGEST_PAUSE else deaths + 1
                 self._give_back(list(unanswered.values()))
                 _log.warning(
@@ -161,10 +173,17 @@ class ModelRunner:
                 )
                 self._observer.restarted(self.name)
                 self._report(LineFailure("its process died while it was loaded", "server"), deaths >= MOST_DEATHS)
-                self._pause(0 if deaths == 1 else min(LONGEST_PAUSE, 0.25 * 2**deaths))
-            finally:
-                self._end_process(connection)
+                self._pause(0 if deaths == 1 else min(LONGEST_PAUSE, 0.25 * 2 ** min(deaths, 10)))
         self._fail_the_rest()
+
+    @contextlib.contextmanager
+    def _started(self) -> Iterator[Connection]:
+        """The connection to a new process, which ends with the block."""
+        connection = self._spawn()
+        try:
+            yield connection
+        finally:
+            self._end_process(connection)
 
     def _spawn(self) -> Connection:
         context = multiprocessing.get_context("spawn")
@@ -176,14 +195,19 @@ class ModelRunner:
             name=f"trdec model {self.name}",
             daemon=True,
         )
-        process.start()
+        try:
+            process.start()
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
         self._process = process
-        theirs.close()
         return ours
 
     def _load(self, connection: Connection) -> None:
         """Wait until the model is loaded."""
-        found = self._receive(connection, None)
+        found = self._receive(connection, self._check_not_stopping)
         if isinstance(found, LineFailure):
             _log.error("model cannot be loaded", extra={"model": self.name})
             self._report(found, True)
@@ -201,17 +225,20 @@ class ModelRunner:
     def _next_batch(self) -> list[tuple[Job, int]]:
         """What waits, as soon as anything does, and those just answered had time to ask again; nothing at the end."""
         with self._changed:
-            while not self._waiting and not self._stopping:
-                if not self._changed.wait(LOOK) and not (self._process and self._process.is_alive()):
-                    raise _Died
-            while (
-                self._waiting.num_lines < self._present
-                and not self._waiting.full
-                and not self._stopping
-                and (left := self._lingering - time.monotonic()) > 0
-            ):
-                self._changed.wait(left)
-            return self._waiting.take() if self._waiting else []
+            while self._waiting or not self._stopping:
+                if not self._waiting:
+                    if not self._changed.wait(LOOK) and not (self._process and self._process.is_alive()):
+                        raise _Died
+                elif (
+                    self._waiting.num_lines < self._present
+                    and not self._waiting.full
+                    and not self._stopping
+                    and (left := self._lingering - time.monotonic()) > 0
+                ):
+                    self._changed.wait(left)
+                else:
+                    return self._waiting.take()
+            return []
 
     def _exchange(self, connection: Connection, unanswered: dict[int, tuple[Job, int]]) -> None:
         """Have a batch of lines translated; each leaves it with its answer."""
@@ -219,7 +246,7 @@ class ModelRunner:
         lines = len(unanswered)
         connection.send((unanswered[0][0].settings, [job.lines[number] for job, number in unanswered.values()]))
         while unanswered:
-            results: LineResults = self._receive(connection, began + self._settings.seconds)
+            results: LineResults = self._receive(connection, lambda: self._check_wanted(unanswered, began))
             with self._changed:
                 if len(unanswered) == lines:
                     self._present = lines + self._waiting.num_lines
@@ -233,16 +260,31 @@ class ModelRunner:
         self._seconds_per_line += 0.2 * (seconds / lines - self._seconds_per_line)
         self._observer.batch(self.name, lines, seconds)
 
-    def _receive(self, connection: Connection, end: float | None) -> Any:
-        """What the process sends; _Died if it dies, or has sent nothing at the end, when it is killed."""
+    def _receive(self, connection: Connection, check: Callable[[], None]) -> Any:
+        """What the process sends; _Died if it dies, or whatever `check` raises, which is called while nothing comes."""
         assert self._process is not None
-        while True:
-            seconds = LOOK if end is None else max(0.0, end - time.monotonic())
-            if connection in (found := wait([connection, self._process.sentinel], seconds)):
-                return connection.recv()
-            if found or end is not None or self._stopping:
-                self._process.kill()
+        while connection not in (found := wait([connection, self._process.sentinel], LOOK)):
+            if found:
                 raise _Died
+            check()
+        return connection.recv()
+
+    def _check_not_stopping(self) -> None:
+        if self._stopping:
+            raise _Died
+
+    def _check_wanted(self, unanswered: dict[int, tuple[Job, int]], began: float) -> None:
+        """_Died if a batch takes too long, or _Unwanted if somebody else waits, and nobody for this batch any more."""
+        seconds = time.monotonic() - began
+        too_long = seconds > self._settings.seconds
+        with self._changed:
+            if any(job.open for job, _ in unanswered.values()):
+                if too_long:
+                    raise _Died
+            # Nobody knows how long the batch still takes. Ending its process once it has run as long as the next needs
+            # to start costs those who wait at most twice what they would have waited had it been known.
+            elif too_long or self._stopping or (self._waiting and seconds > self._starting):
+                raise _Unwanted
 
     def _give_back(self, batch: list[tuple[Job, int]]) -> None:
         """Let unanswered lines wait again; a job that has cost too many processes is given up."""
@@ -252,6 +294,7 @@ class ModelRunner:
                 if job.attempts >= MOST_DEATHS:
                     job.lost = True
                     job.finish()
+                    self._waiting.remove(job)
             self._waiting.put_back([(job, number) for job, number in batch if job.open])
 
     def _pause(self, seconds: float) -> None:
@@ -260,6 +303,7 @@ class ModelRunner:
                 self._changed.wait_for(lambda: self._stopping, seconds)
 
     def _end_process(self, connection: Connection) -> None:
+        self._ready = False
         connection.close()
         if self._process is not None:
             self._process.kill()  # it has nothing to save

@@ -7,10 +7,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html.parser import HTMLParser
+from itertools import accumulate, pairwise
 
 from trdec.tokenisers import primary
 
 _LINE_ENDS = re.compile("([\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+)")
+_UNUSUAL_SPACE = re.compile(r"[^\S\0-\x7f]")
 _BREAKS = re.compile(r"[,;:،؛、，；：]?\s+|[、，；：]")
 
 _WITHOUT_SPACES = ("ja", "yue", "zh")
@@ -74,14 +76,19 @@ def _segmented(line: str, language: str) -> list[str]:
     """The sentences of a line; the line itself if sentencex cannot split it."""
     import sentencex
 
+    # It panics at spaces of several bytes before a full stop ("A\u00a0.").
+    plain = _UNUSUAL_SPACE.sub(" ", line)
     try:
-        return list(sentencex.segment(primary(language), line))
+        found = list(sentencex.segment(primary(language), plain))
     except BaseException as error:
-        # Some characters of several bytes beside a full stop are too much for it ("A\u00a0."). Its panic has no class
-        # that could be named here, and would end more than this request, as it is no Exception.
+        # Its panic has no class that could be named here, and would end more than this request, as it is no Exception.
         if type(error).__name__ != "PanicException":
             raise
         return [line]
+    if "".join(found) != plain:
+        return [line]
+    ends = list(accumulate(map(len, found)))
+    return [line[start:end] for start, end in pairwise([0, *ends])]
 
 
 def _spaced(line: SplitText, target: str) -> SplitText:

@@ -120,8 +120,7 @@ class TranslationService:
 
     def observe(self) -> None:
         """Give the metrics the present state."""
-        for runner in self._runners:
-            self.metrics.state(runner.name, runner.waiting_lines, runner.ready)
+        self.metrics.states((runner.name, runner.waiting_lines, runner.ready) for runner in self._runners)
 
     def languages(self) -> list[dict[str, object]]:
         """Each source language with the languages it can be translated into; other targets have none."""

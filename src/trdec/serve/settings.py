@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from trdec.errors import UsageError
-from trdec.files import read_lines
+from trdec.files import Line, read_lines
 from trdec.tokenisers import language_problem
 
 _NAMED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,63})=(.*)", re.DOTALL)
@@ -78,6 +78,8 @@ class ServerLimits:
     texts: int = 128
     sentence: int = 1_000
     """Characters; a longer sentence is cut at a space."""
+    attention: int = 10_000_000
+    """The squares of the characters of sentences, in all translations with attention: ten of the longest sentence."""
     body: int = 1 << 20
     """Bytes."""
     body_seconds: float = 10.0
@@ -123,11 +125,20 @@ class ServerSettings:
 
 def read_keys(path: Path) -> frozenset[str]:
     """The keys in a file, one per line; empty lines and lines that begin with # are ignored."""
-    lines = (line.text.strip() for line in read_lines(path))
-    keys = frozenset(line for line in lines if line and not line.startswith("#"))
+    keys = frozenset(_key(line) for line in read_lines(path) if (text := line.text.strip()) and text[0] != "#")
     if not keys:
         raise UsageError(f"{path}: expected API keys, one per line, found none: nobody could use the server.")
     return keys
+
+
+def _key(line: Line) -> str:
+    """The key on a line; UsageError if it could not be sent in a header. The message does not show it."""
+    key = line.text.strip()
+    if odd := [character for character in key if not (character.isascii() and character.isprintable())]:
+        raise UsageError(
+            f"{line.place}: expected an API key of printable ASCII characters, found {odd[0]!r} in it. Choose another."
+        )
+    return key
 
 
 class KeyRing:

@@ -122,6 +122,8 @@ async def translate_with_trees(service: TranslationService, request: TreeRequest
         for text in split
         for number, sentence in enumerate(text.sentences)
     ]
+    if request.attention:
+        _check_attention([line.text for line in lines], request.n_best, limits)
     answers = iter(await service.answers(model, settings, lines))
     parts = []
     for text in split:
@@ -129,6 +131,19 @@ async def translate_with_trees(service: TranslationService, request: TreeRequest
         whole = json.dumps(text.join([answer.texts[0] for answer in own]), ensure_ascii=False)
         parts.append(f'{{"text":{whole},"sentences":[{",".join(answer.details or "" for answer in own)}]}}')
     return f'{{"model":{json.dumps(model.name)},"translations":[{",".join(parts)}]}}'
+
+
+def _check_attention(sentences: Sequence[str], n_best: int, limits: ServerLimits) -> None:
+    """Refuse more attention than an answer may hold: a translation has some for each word of source and translation."""
+    each = sum(len(sentence) ** 2 for sentence in sentences)
+    most = limits.attention // max(1, each)
+    if n_best > most:
+        raise Refusal(
+            400,
+            f"n_best: expected at most {most} translations of sentences so long with attention, found {n_best}: ask "
+            "for fewer, for less text, or without attention.",
+            "n_best",
+        )
 
 
 def tree_settings(request: TreeRequest, beam_size: int, limits: ServerLimits) -> LineSettings:
