@@ -79,6 +79,13 @@ def test_transforms_in_any_order_give_a_tree_that_is_read_back(tree: Nonterminal
     assert brackets.parse(brackets.write(tree)) == tree
 
 
+def test_a_preterminal_is_wrapped_like_a_word() -> None:
+    assert (
+        repr(wrap_words(brackets.parse("(ROOT (pre a) (NULL b c))")))
+        == "(ROOT (NULL (pre a)) (NULL (NULL b) (NULL c)))"
+    )
+
+
 @given(strategies.trees())
 def test_null_labels_keep_the_shape(tree: Nonterminal) -> None:
     null = null_labels(tree)

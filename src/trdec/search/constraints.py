@@ -41,7 +41,7 @@ class Prefix(_OfTensors):
     pieces: Tensor  # B N   action numbers, padded with ANY
     lengths: Tensor  # B
     within: Tensor  # B N bool   which pieces are not the first of their word
-    left: Tensor  # B N+1 2   how many pieces from each place on begin a word, and how many do not
+    left: Tensor  # B N+1 3   how many pieces from each place on begin a word, are attached to one, or are within one
     continuing: Tensor  # B A bool   which pieces would continue the last word
     is_piece: Tensor  # A bool
 
@@ -64,8 +64,9 @@ class Prefix(_OfTensors):
         places = [[place > 0 for word in row for place in range(len(word))] for row in prefixes]
         pieces = pad([torch.tensor([table.number(EmitWord(piece)) for piece in row]).long() for row in flat], True, ANY)
         within = pad([torch.tensor(row).bool() for row in places], batch_first=True)  # B N
-        kinds = torch.stack([~within, within], dim=2) & (pieces != ANY).unsqueeze(2)  # B N 2
-        none_left = torch.zeros(len(kinds), 1, 2, dtype=torch.long)
+        spaced = _begins_word(table)[pieces]  # B N
+        kinds = torch.stack([spaced & ~within, ~spaced & ~within, within], dim=2) & (pieces != ANY).unsqueeze(2)
+        none_left = torch.zeros(len(kinds), 1, 3, dtype=torch.long)
         return cls(
             pieces=pieces,
             lengths=torch.tensor([len(row) for row in flat]),
@@ -99,10 +100,11 @@ class Prefix(_OfTensors):
         sentences, written = state.row_sentences(), state.used[:, PIECES]  # R
         if not bool((written < self.lengths[sentences]).any()):
             return None
-        before, after = (self.left[sentences, (written + n).clamp(max=self.pieces.shape[1])] for n in (0, 1))  # R 2
-        first, within = torch.where(self.is_piece.unsqueeze(1), after.unsqueeze(1), before.unsqueeze(1)).unbind(2)
+        before, after = (self.left[sentences, (written + n).clamp(max=self.pieces.shape[1])] for n in (0, 1))  # R 3
+        left = torch.where(self.is_piece.unsqueeze(1), after.unsqueeze(1), before.unsqueeze(1))  # R A 3
+        words, attached, within = left.unbind(2)
         counted = state.effects.bare[:-1] & (within > 0)  # R A   whose next piece is a step of the shortest completion
-        return Due(first=first, within=within - counted.long())
+        return Due(words=words, attached=attached, within=within - counted.long())
 
 
 @dataclass(frozen=True)
@@ -225,7 +227,7 @@ class ExactWords(_OfTensors):
     def due(self, state: SearchState) -> Due | None:
         """The words that are still to be written."""
         words = self._words_due(state)  # R
-        return Due(first=words.unsqueeze(1) - state.effects.gains[:, WORDS]) if bool((words > 0).any()) else None
+        return Due(words=words.unsqueeze(1) - state.effects.gains[:, WORDS]) if bool((words > 0).any()) else None
 
     def _words_due(self, state: SearchState) -> Tensor:
         """R: the number of words still to be written."""
@@ -240,6 +242,12 @@ def _pieces_needed(state: SearchState) -> Tensor:
 def _is_piece(table: ActionTable) -> Tensor:
     """A bool: which actions write pieces."""
     return torch.tensor([isinstance(action, EmitWord) for action in table.actions])
+
+
+def _begins_word(table: ActionTable) -> Tensor:
+    """A bool: which actions write the first piece of a word; all pieces, if none is marked as that."""
+    marked = torch.tensor([isinstance(a, EmitWord) and a.word.startswith(WORD_START) for a in table.actions])
+    return marked if bool(marked.any()) else _is_piece(table)
 
 
 def _is_uncounted(piece: str) -> bool:

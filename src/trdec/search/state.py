@@ -23,10 +23,12 @@ class Due:
     """How many steps it takes without further words."""
     pieces: Tensor | None = None
     """How many pieces are among these."""
-    first: Tensor | None = None
-    """How many pieces must begin words. Those of the shortest completion may be among them."""
+    words: Tensor | None = None
+    """How many pieces must begin words. The phrases of the shortest completion can begin with them."""
+    attached: Tensor | None = None
+    """How many pieces must come besides that begin no word, but can begin phrases."""
     within: Tensor | None = None
-    """How many pieces must continue words, beside all others."""
+    """How many pieces must come besides that can begin neither."""
 
 
 class Constraint(Protocol):
@@ -134,13 +136,15 @@ class SearchState:
             return None
         needs = self.frontiers.needs_below.unsqueeze(1) + self.effects.needs_after  # R A M
         shortest = steps = needs[..., STEPS]  # R A
-        pieces, first, within = needs[..., PIECES], torch.zeros_like(steps), torch.zeros_like(steps)  # R A
+        pieces = needs[..., PIECES]  # R A
+        words, attached, within = (torch.zeros_like(steps) for _ in range(3))  # R A
         for due in found:
             steps = steps if due.steps is None else torch.maximum(steps, due.steps)
             pieces = pieces if due.pieces is None else torch.maximum(pieces, due.pieces)
-            first = first if due.first is None else torch.maximum(first, due.first)
+            words = words if due.words is None else torch.maximum(words, due.words)
+            attached = attached if due.attached is None else attached + due.attached
             within = within if due.within is None else within + due.within
-        return steps - shortest + (first - pieces).clamp(min=0) + within
+        return steps - shortest + (words + attached - pieces).clamp(min=0) + within
 
     def take(self, rows: Tensor, actions: Tensor, kept: Tensor | None = None) -> SearchState:
         """These rows, each after its action; `kept` are the places of the sentences that stay, if some leave."""

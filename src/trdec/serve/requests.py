@@ -95,7 +95,7 @@ RequestBody = TypeVar("RequestBody", bound=_Body)
 
 
 def read_request(kind: type[RequestBody], content_type: str, body: bytes) -> RequestBody:
-    """The request in a body of JSON or of an urlencoded form; Refusal if it is neither, or something in it is wrong."""
+    """The request in a body of JSON or of a URL-encoded form; Refusal if it is neither, or something in it is wrong."""
     form = content_type.split(";")[0].strip().lower()
     if form.startswith("multipart/"):
         raise Refusal(400, f"expected a body of type {JSON_TYPE} or {FORM_TYPE}, found {form[:60]}.")
