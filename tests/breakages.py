@@ -643,13 +643,13 @@ BREAKAGES = [
         "search/constraints.py",
         "return Due(steps=steps * demanded, pieces=waiting * demanded)",
         "return Due(pieces=waiting * demanded)",
-        "tests/unit/translation/test_raw_text_demands.py::test_a_skeleton_leaves_the_best_translations_of_its_shape",
+        "tests/unit/translation/test_raw_text_demands.py::test_words_stop_in_time_for_the_rest_of_a_shape",
     ),
     Breakage(
         "search/constraints.py",
         "return Due(steps=steps * demanded, pieces=waiting * demanded)",
         "return Due(steps=steps * demanded)",
-        "tests/unit/translation/test_raw_text_demands.py::test_a_skeleton_leaves_the_best_translations_of_its_shape",
+        "tests/unit/translation/test_raw_text_demands.py::test_words_stop_in_time_for_the_rest_of_a_shape",
     ),
     Breakage(
         "translation/demands.py",

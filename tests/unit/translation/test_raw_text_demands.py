@@ -286,3 +286,18 @@ def test_a_skeleton_leaves_the_best_translations_of_its_shape(shape: str, given:
         and _has_prefix(tiny, given, actions)
     ]
     assert _best(tiny, [_prefix(tiny, given), skeleton], most) == expected[:300]
+
+
+@pytest.mark.parametrize("given", [[], *GIVEN])
+@pytest.mark.parametrize("spare", [0, 1, 5])
+def test_words_stop_in_time_for_the_rest_of_a_shape(given: list[list[str]], spare: int) -> None:
+    rules = ["ROOT -> S", "S -> pre NP", "NP -> pre S pre", "S -> pre NP", "NP -> pre"]
+    within = sum(len(word) - 1 for word in given)
+    limits = LengthLimits(max_ratio=0, max_extra=len(rules) + 2 * 5 + 1 + within + spare)
+    for seed in range(12):
+        tiny = _tiny("derivation", seed)
+        skeleton = Skeleton.of(tiny.table, [[ApplyRule(Rule.parse(rule)) for rule in rules]])
+        constraints = [_prefix(tiny, given), skeleton]
+        ((best,),) = beam_search(tiny.model, tiny.effects, SOURCE, BeamSettings(1, limits=limits), constraints)
+        assert [str(tiny.table.actions[n]) for n in best.actions if tiny.table.kinds[n] == "rule"] == rules
+        assert _has_prefix(tiny, given, best.actions)
