@@ -40,7 +40,13 @@ class Subwords:
             self._processor.LoadFromSerializedProto(model)
         except (RuntimeError, OSError) as error:
             raise SubwordError("not a sentencepiece model. Expected a file that sentencepiece trained.") from error
-        if any(map(self._processor.is_byte, range(self._processor.get_piece_size()))):
+        numbers = range(self._processor.get_piece_size())
+        try:
+            for number in numbers:
+                self._processor.id_to_piece(number)
+        except UnicodeDecodeError as error:
+            raise SubwordError(f"expected pieces in UTF-8, found {error.object!r}. The model is damaged.") from error
+        if any(map(self._processor.is_byte, numbers)):
             raise SubwordError(
                 "expected pieces of characters, found pieces of bytes, which spell no text by themselves. Train the "
                 "model without byte_fallback."

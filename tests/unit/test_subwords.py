@@ -109,6 +109,14 @@ def test_words_come_back_as_they_were_written() -> None:
         assert "".join(subwords.split(word)) == f"▁{word}"
 
 
+def test_a_model_with_damaged_pieces_is_refused() -> None:
+    model = Subwords.train(LINES, "bpe", 30).model
+    damaged = model.replace("▁cat".encode(), b"\xe2\x96\r" + b"cat", 1)
+    assert damaged != model
+    with pytest.raises(SubwordError, match=r"UTF-8, found b'.*cat'.*damaged"):
+        Subwords(damaged)
+
+
 def test_text_that_cannot_be_read_is_said_to_be_that(tmp_path: Path) -> None:
     (tmp_path / "text").write_bytes(b"a cat\ncaf\xe9\n")
     with pytest.raises(EncodingError, match="text, line 2: expected UTF-8, found the byte 0xe9"):
