@@ -15,6 +15,7 @@ MODEL/
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -90,6 +91,9 @@ def train(
         weights = sum(weight.numel() for weight in model.parameters())
         shared = f", {ranks.count} processes" if ranks.count > 1 else ""
         observer.note(f"{system_name(system)}: {weights:,} weights on {device.type}{shared}")
+        in_bfloat16 = training.precision == "bfloat16" and device.type == "cpu"
+        if in_bfloat16 and (advice := advice_on_bfloat16(bfloat16_cost())):
+            observer.note(advice)
         if parent is not None:  # other ranks get the weights of the first
             observer.note(f"starting from {parent.path}: {start_from(parent, model, codec)}")
             parent = None  # so that its memory is free
@@ -202,6 +206,31 @@ def choose_device(configuration: TrainingConfiguration, local: int = 0) -> torch
             f"{torch.cuda.device_count()}. Start as many processes as there are devices, or set training.device=cpu."
         )
     return torch.device(name, local) if name == "cuda" else torch.device(name)
+
+
+def bfloat16_cost(attempts: int = 5) -> float:
+    """How many times as long a matrix product takes in bfloat16 as in float32 on this processor."""
+    seconds = {}
+    for precision in (torch.float32, torch.bfloat16):
+        rows, columns = torch.ones(256, 512, dtype=precision), torch.ones(512, 1024, dtype=precision)
+        rows @ columns  # the first product prepares the library
+        times = []
+        for _ in range(attempts):
+            began = time.perf_counter()
+            rows @ columns
+            times.append(time.perf_counter() - began)
+        seconds[precision] = min(times)  # other work on the machine only adds
+    return seconds[torch.bfloat16] / seconds[torch.float32]
+
+
+def advice_on_bfloat16(cost: float) -> str | None:
+    """What to say to someone who trains in bfloat16 where a product costs so many times as much as in float32."""
+    if cost < 1.2:
+        return None
+    return (
+        f"training.precision is bfloat16, but on this processor, which has no instructions for it, a product takes "
+        f"{cost:.1f} times as long as in float32. A new training with training.precision=float32 is faster here."
+    )
 
 
 def _check_same_training(configuration: Configuration, directory: Path) -> None:

@@ -23,7 +23,7 @@ from trdec.training.checkpoint import BestWeights
 from trdec.training.metrics import Kinds, measure_dev
 from trdec.training.optimiser import EarlyStopping, Optimiser, make_schedule
 from trdec.training.stream import Stream, stride_after
-from trdec.training.trainer import choose_device
+from trdec.training.trainer import advice_on_bfloat16, bfloat16_cost, choose_device
 
 
 def rates(updates: range, rate: float, **keys: object) -> list[float]:
@@ -340,6 +340,15 @@ def test_a_device_that_is_not_there_is_refused() -> None:
     with pytest.raises(TrainingError, match=r"training.device is cuda, but torch finds no such device"):
         choose_device(TrainingConfiguration(device="cuda"))
     assert choose_device(TrainingConfiguration()).type == "cpu"
+
+
+def test_bfloat16_is_advised_against_where_it_is_slower() -> None:
+    assert advice_on_bfloat16(0.6) is None
+    assert advice_on_bfloat16(1.1) is None  # timing is not exact
+    advice = advice_on_bfloat16(3.44)
+    assert advice is not None
+    assert "3.4 times as long" in advice and "training.precision=float32" in advice
+    assert bfloat16_cost(attempts=1) > 0
 
 
 def test_each_process_of_a_machine_has_a_device_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -148,3 +148,12 @@ def test_a_parent_that_cannot_be_used_is_refused_before_the_data_are_prepared(fo
         with pytest.raises(ModelError, match=fact):
             train(configuration(folder, "one", "unready", f"training.start_from={folder / parent}"))
     assert not (folder / "unready" / "data").exists()
+
+
+@pytest.mark.parametrize(("cost", "notes"), [(3.0, 1), (0.7, 0)])
+def test_a_training_in_bfloat16_says_where_it_is_slower(
+    folder: Path, cost: float, notes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trdec.training.trainer.bfloat16_cost", lambda: cost)
+    recorder, _ = first_weights(folder, f"half-{notes}", "training.precision=bfloat16")
+    assert len([note for note in recorder.notes if "bfloat16" in note]) == notes
