@@ -32,6 +32,66 @@ class Breakage:
 
 BREAKAGES = [
     Breakage(
+        "data/guidance.py",
+        "return forwards * backwards.T",
+        "return forwards",
+        "tests/unit/data/test_guidance.py",
+    ),
+    Breakage(
+        "data/guidance.py",
+        "self.places(example)].astype(np.int64)",
+        "self.places(example)[::-1]].astype(np.int64)",
+        "tests/unit/data/test_guidance.py",
+    ),
+    Breakage(
+        "data/guidance.py",
+        "_numbers(example) < self.source_size)",
+        "_numbers(example) <= self.source_size)",
+        "tests/unit/data/test_guidance.py",
+    ),
+    Breakage(
+        "data/guidance.py",
+        "first[:: -(-len(first) // MOST_SENTENCES) or 1]",
+        "first",
+        "tests/unit/data/test_guidance.py",
+    ),
+    Breakage(
+        "data/guidance.py",
+        "_, first = np.unique(prepared.sentences, return_index=True)",
+        "first = np.arange(len(prepared))",
+        "tests/unit/data/test_guidance.py",
+    ),
+    Breakage(
+        "data/guidance.py",
+        "self._weight * self._alignment",
+        "self._alignment",
+        "tests/unit/data/test_guidance.py",
+    ),
+    Breakage(
+        "data/guidance.py",
+        "joint *= 1 - UNLINKED",
+        "pass",
+        "tests/unit/data/test_guidance.py",
+    ),
+    Breakage(
+        "data/batch.py",
+        "padded[row, : guide.shape[0], : guide.shape[1]] = guide",
+        "padded[0, : guide.shape[0], : guide.shape[1]] = guide",
+        "tests/unit/data/test_guidance.py",
+    ),
+    Breakage(
+        "model/attention.py",
+        "total = total - (packed",
+        "total = total + (packed",
+        "tests/unit/data/test_guidance.py",
+    ),
+    Breakage(
+        "training/trainer.py",
+        "        if training.guidance:",
+        "        if not training.guidance:",
+        "tests/unit/training/test_transfer.py",
+    ),
+    Breakage(
         "training/trainer.py",
         "if cost < 1.2:",
         "if cost > 1.2:",

@@ -78,11 +78,11 @@ def batch_for(kind: dict[str, object], *given: int, **sizes: Any) -> Batch:
     return random_batch(*given, **sizes, source_trees=kind.get("encoder") in TREE_ENCODER_NAMES)
 
 
-def gradients(model: TranslationModel, features: Tensor) -> dict[str, Tensor]:
-    """The gradients of a sum of features with fixed random weights."""
+def gradients(model: TranslationModel, *outputs: Tensor) -> dict[str, Tensor]:
+    """The gradients of a sum of the outputs with fixed random weights."""
     torch.manual_seed(5)
     model.zero_grad()
-    (features * torch.randn_like(features)).sum().backward()
+    torch.stack([(output * torch.randn_like(output)).sum() for output in outputs]).sum().backward()
     return {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
 
 
@@ -125,7 +125,7 @@ def assert_sequence_is_stepping(model: TranslationModel, batch: Batch) -> dict[s
         passed = compute(model.encoder(batch.source), batch, masks)
         features = passed.unpack(passed.features)  # B T F
         attention = {rnn: passed.unpack(weights) for rnn, weights in passed.attention.items()}  # B T S
-        into += [features.detach(), gradients(model, features), attention]
+        into += [features.detach(), gradients(model, features, *attention.values()), attention]
     torch.testing.assert_close(found[0], defined[0], rtol=1e-9, atol=1e-9)
     torch.testing.assert_close(found[2], defined[2], rtol=1e-9, atol=1e-9)
     assert found[1].keys() == defined[1].keys()

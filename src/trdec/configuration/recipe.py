@@ -47,6 +47,7 @@ def recipe_for(pairs: int, batch_size: int | None = None, accumulate: int = 1) -
         Setting("model.dropout.readout", readout, "raise them if the dev loss rises while the training loss falls"),
         Setting("training.max_updates", updates, f"about {passes} passes over the pairs"),
         Setting("training.validate_every", once, "about one pass over the pairs"),
+        Setting("training.guidance", 0.5 if small else 0.0, "attention is told which pieces occur together"),
         Setting("training.optimiser.learning_rate", 0.003 if small else 0.001, "Adam's rate at its highest"),
         Setting("training.schedule.warmup_updates", min(200 if small else 1000, updates // 4), "updates that it rises"),
     )

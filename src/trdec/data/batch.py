@@ -80,6 +80,7 @@ class Batch:
     symbols: Tensor  # B T   what is open when the action is chosen: a row of the legal table
     parents: Tensor  # B T   1 + the step whose rule opened the symbol; 0 = none
     padding: Tensor  # B T   true = ignore
+    guide: Tensor | None = None  # B T S   how much attention should look at each place, where that is known
 
     @property
     def num_sentences(self) -> int:
@@ -93,7 +94,8 @@ class Batch:
 
     def to(self, device: torch.device | str) -> Batch:
         """The same batch on another device."""
-        return Batch(**{field.name: getattr(self, field.name).to(device) for field in fields(self)})
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Batch(**{name: value.to(device) for name, value in given.items() if value is not None})
 
 
 NOISE = 0.05
@@ -102,6 +104,9 @@ NOISE = 0.05
 
 Change = Callable[[Example, int, int], Example]
 """From an example, its number and the epoch to the example as it is trained on in that epoch."""
+
+GuideOf = Callable[[Example], NDArray[np.float32]]
+"""From an example to how much attention at each step should look at each place of the source, T S."""
 
 StepsOf = Callable[[NDArray[np.int32]], NDArray[np.int32]]
 """From the actions of a derivation, T, to its steps, T 3: action, symbol, parent."""
@@ -118,10 +123,12 @@ class Batcher:
         seed: int,
         change: Change | None = None,
         weights: NDArray[np.float64] | None = None,
+        guide: GuideOf | None = None,
     ) -> None:
         """Batches of the examples as they are, or as `change` makes them anew in each epoch.
 
-        An example of weight 2 is in two batches of an epoch, one of weight 0.3 in a batch of three epochs in ten.
+        An example of weight 2 is in two batches of an epoch, one of weight 0.3 in a batch of three epochs in ten. With
+        a guide, batches say where attention should look.
         """
         self._prepared = prepared
         self._steps_of = steps_of
@@ -129,6 +136,7 @@ class Batcher:
         self._seed = seed
         self._change = change
         self._weights = weights
+        self._guide = guide
 
     def plan(self, epoch: int) -> list[NDArray[np.int64]]:
         """The example numbers of each batch, longest first; batches are in random order."""
@@ -165,17 +173,18 @@ class Batcher:
 
     def batch(self, numbers: Sequence[int] | NDArray[np.int64], epoch: int) -> Batch:
         """The tensors of these examples as they are in this epoch."""
-        examples = [(self._prepared[int(number)], int(number)) for number in numbers]
-        if self._change is None:
-            return collate([example for example, _ in examples], self._steps_of)
-        return collate([self._change(example, number, epoch) for example, number in examples], self._steps_of)
+        examples = [self._prepared[int(number)] for number in numbers]
+        if self._change is not None:
+            pairs = zip(examples, numbers, strict=True)
+            examples = [self._change(example, int(number), epoch) for example, number in pairs]
+        return collate(examples, self._steps_of, self._guide)
 
 
-def collate(examples: Sequence[Example], steps_of: StepsOf) -> Batch:
+def collate(examples: Sequence[Example], steps_of: StepsOf, guide: GuideOf | None = None) -> Batch:
     """The examples as one batch, those with most steps first, otherwise in the order given.
 
     Which symbol an action replaced, and which step opened it, follows from the actions before it: it is found here
-    rather than stored.
+    rather than stored. So is what guides attention, if anything does.
     """
     ordered = sorted(examples, key=lambda example: -len(example.actions))
     step_lengths = np.array([len(example.actions) for example in ordered])  # B
@@ -184,13 +193,23 @@ def collate(examples: Sequence[Example], steps_of: StepsOf) -> Batch:
         steps[:, row, : len(example.actions)] = steps_of(example.actions).T
     padding = np.arange(steps.shape[2]) >= step_lengths[:, np.newaxis]  # B T
     actions, symbols, parents = torch.from_numpy(steps).unbind()
+    source = SourceBatch.of([example.source for example in ordered])
     return Batch(
-        source=SourceBatch.of([example.source for example in ordered]),
+        source=source,
         actions=actions,
         symbols=symbols,
         parents=parents,
         padding=torch.from_numpy(padding),
+        guide=None if guide is None else _side_by_side([guide(example) for example in ordered], *source.pieces.shape),
     )
+
+
+def _side_by_side(guides: Sequence[NDArray[np.float32]], sentences: int, places: int) -> Tensor:
+    """B T S: the guides T S of all sentences, zero at padding."""
+    padded = np.zeros((sentences, max(map(len, guides), default=0), places), dtype=np.float32)
+    for row, guide in enumerate(guides):
+        padded[row, : guide.shape[0], : guide.shape[1]] = guide
+    return torch.from_numpy(padded)
 
 
 def unbatch(batch: Batch) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:

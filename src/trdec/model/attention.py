@@ -7,7 +7,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from trdec.model.interfaces import Encoding
+from trdec.model.interfaces import DecoderPass, Encoding
 
 
 class Attention(Protocol):
@@ -68,3 +68,20 @@ def attend(attention: Attention, hidden: Tensor, keys: Tensor, encoding: Encodin
     scores = attention.score(grouped, keys).masked_fill(encoding.padding.unsqueeze(1), -torch.inf)  # B K S
     weights = scores.softmax(dim=-1)  # B K S
     return (weights @ encoding.states).flatten(0, 1), weights.flatten(0, 1)  # R C, R S
+
+
+SMALLEST_WEIGHT = 1e-6
+"""Added to attention weights before their logarithm is taken, which may be zero."""
+
+
+def guidance_loss(found: DecoderPass, guide: Tensor) -> Tensor:
+    """- sum over t and j of g[t, j] log a[t, j] for guides g, B T S, and the attention a of all RNNs.
+
+    Attention learns to look where the guide says (Chen et al., 2016). Where a guide is zero it may look anywhere.
+    """
+    packed = found.pack(guide)  # N S
+    total = packed.new_zeros(())
+    for weights in found.attention.values():  # N S
+        precise = weights.to(torch.promote_types(weights.dtype, packed.dtype))  # autocast may have rounded them
+        total = total - (packed * torch.log(precise + SMALLEST_WEIGHT)).sum()
+    return total

@@ -14,6 +14,7 @@ from trdec.configuration.sections import ModelConfiguration
 from trdec.data.batch import Batch, Inventory, SourceBatch
 from trdec.errors import UsageError
 from trdec.extensions import load_extension
+from trdec.model.attention import guidance_loss
 from trdec.model.dropout import NO_DROPOUT
 from trdec.model.encoder import LSTMEncoder
 from trdec.model.fast.form import fast_form
@@ -75,7 +76,7 @@ def _own_module(name: str) -> Any:
 class Loss:
     """What training minimises and what it reports."""
 
-    total: Tensor  # scalar   smoothed, summed over all steps
+    total: Tensor  # scalar   smoothed, summed over all steps, with what attention costs that strays from its guide
     negative_log_probs: Tensor  # B T   of the gold actions, not smoothed, 0 at padding
 
 
@@ -139,11 +140,15 @@ class TranslationModel(nn.Module):
         return -self.loss(batch).negative_log_probs
 
     def loss(self, batch: Batch, label_smoothing: float = 0.0) -> Loss:
-        """The cross-entropy of the batch; for pieces of text, smoothing spreads its share over the legal actions."""
+        """The cross-entropy of the batch; for pieces of text, smoothing spreads its share over the legal actions.
+
+        In a batch that guides attention, attention's own cross-entropy is added to what training minimises.
+        """
         found = self.run(batch)
         symbols, actions = found.pack(batch.symbols), found.pack(batch.actions)  # N
         plain, smoothed = self.softmax.losses(self.output_matrix(), found.features, symbols, actions, label_smoothing)
-        return Loss(smoothed.sum(), found.unpack(plain))
+        total = smoothed.sum() if batch.guide is None else smoothed.sum() + guidance_loss(found, batch.guide)
+        return Loss(total, found.unpack(plain))
 
     def attention(self, batch: Batch) -> dict[str, Tensor]:
         """B T S by RNN: its attention weights when each action of the batch is chosen, zero where it does not run."""

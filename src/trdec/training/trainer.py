@@ -28,6 +28,7 @@ from trdec.configuration.sections import TrainingConfiguration
 from trdec.data.batch import Batcher, Change
 from trdec.data.codec import Codec
 from trdec.data.drawn_trees import DrawnTrees
+from trdec.data.guidance import learn_guide
 from trdec.data.manifest import WEIGHTS, replacing_model_file
 from trdec.data.prepare import Preparation, lock_for_training, prepare
 from trdec.data.store import Example
@@ -100,8 +101,11 @@ def train(
         weights_of_corpora = [corpus.weight for corpus in data.corpora]
         weights_of_examples = preparation.of_each(weights_of_corpora) if set(weights_of_corpora) != {1.0} else None
         change, steps_of = _change(codec, configuration), codec.table.steps
+        guide = None
+        if training.guidance:
+            guide = learn_guide(preparation.train, codec, training.guidance, observer.progress)
         corpus = TrainingCorpus(
-            Batcher(preparation.train, steps_of, configuration.batches, seed, change, weights_of_examples),
+            Batcher(preparation.train, steps_of, configuration.batches, seed, change, weights_of_examples, guide),
             Batcher(preparation.dev, steps_of, configuration.batches, seed),
             Kinds(codec.table.kinds, device),
             preparation.fingerprint,

@@ -157,3 +157,16 @@ def test_a_training_in_bfloat16_says_where_it_is_slower(
     monkeypatch.setattr("trdec.training.trainer.bfloat16_cost", lambda: cost)
     recorder, _ = first_weights(folder, f"half-{notes}", "training.precision=bfloat16")
     assert len([note for note in recorder.notes if "bfloat16" in note]) == notes
+
+
+def test_a_guided_training_learns_where_to_look(folder: Path) -> None:
+    """Guidance costs something, and nothing else of the first update is changed by it."""
+    rows = []
+    for weight in (0, 2):
+        recorder, _ = first_weights(folder, f"guided-{weight}", f"training.guidance={weight}", "training.log_every=1")
+        assert ("aligning the pairs" in recorder.tasks) == (weight > 0)
+        rows.append((recorder.train[0], recorder.dev[-1]))
+    (alone, alone_on_dev), (guided, guided_on_dev) = rows
+    assert guided["loss"] > alone["loss"] + 1
+    assert guided["perplexity"] == pytest.approx(alone["perplexity"])
+    assert guided_on_dev["loss"] == pytest.approx(alone_on_dev["loss"])
