@@ -43,7 +43,7 @@ _UNSEEN = 1e-6
 """What pieces that never occur together are counted, so that no probability is zero."""
 
 
-class Pair(NamedTuple):
+class PiecePair(NamedTuple):
     """The numbers of a source's pieces, S, and of its translation's, T."""
 
     source: NDArray[np.int64]
@@ -63,7 +63,12 @@ class Alignment:
 
     @classmethod
     def learn(
-        cls, pairs: Sequence[Pair], source_size: int, target_size: int, progress: Progress, iterations: int = ITERATIONS
+        cls,
+        pairs: Sequence[PiecePair],
+        source_size: int,
+        target_size: int,
+        progress: Progress,
+        iterations: int = ITERATIONS,
     ) -> Alignment:
         """The alignment of these pairs, whose pieces have numbers below the sizes."""
         shares = _shares((pair.source for pair in pairs), source_size), _shares((p.target for p in pairs), target_size)
@@ -139,10 +144,10 @@ class TextOf:
         """The places of the source that are pieces."""
         return np.flatnonzero(_numbers(example) < self.source_size)
 
-    def pair(self, example: Example) -> Pair:
+    def pair(self, example: Example) -> PiecePair:
         """The numbers of the pieces, those of the target counted without other actions."""
         source = _numbers(example)[self.places(example)].astype(np.int64)
-        return Pair(source, self._piece_numbers[example.actions[self.steps(example)]])
+        return PiecePair(source, self._piece_numbers[example.actions[self.steps(example)]])
 
 
 def _numbers(example: Example) -> NDArray[np.int32]:

@@ -16,7 +16,7 @@ from support.small_models import ROWS, small, small_dev
 from trdec.configuration.sections import BatchConfiguration
 from trdec.data import guidance
 from trdec.data.batch import Batch, Batcher, collate
-from trdec.data.guidance import TENSION, UNLINKED, Alignment, Guide, Pair, learn_guide
+from trdec.data.guidance import TENSION, UNLINKED, Alignment, Guide, PiecePair, learn_guide
 from trdec.data.store import Prepared
 from trdec.targets.actions import EmitWord
 
@@ -30,8 +30,8 @@ def silent(_task: str, _done: int, _total: int | None) -> None:
     pass
 
 
-def pairs_of(corpus: list[tuple[list[int], list[int]]]) -> list[Pair]:
-    return [Pair(np.array(source), np.array(target)) for source, target in corpus]
+def pairs_of(corpus: list[tuple[list[int], list[int]]]) -> list[PiecePair]:
+    return [PiecePair(np.array(source), np.array(target)) for source, target in corpus]
 
 
 def links_by_the_book(
@@ -101,7 +101,7 @@ def test_a_dictionary_is_found_whatever_the_order() -> None:
         source = draw.choice(60, size=9, replace=False)
         order = np.argsort(np.arange(9) + draw.uniform(0, 3, size=9))
         target = np.append(dictionary[source][order], 60)
-        pairs.append(Pair(source, target))
+        pairs.append(PiecePair(source, target))
         gold.append(order)
     learnt = Alignment.learn(pairs, 60, 61, silent)
     right = [learnt.links(*pair)[:-1].argmax(axis=1) == order for pair, order in zip(pairs, gold, strict=True)]
@@ -136,7 +136,7 @@ def test_a_guide_has_the_links_of_the_pieces_at_their_places() -> None:
     for number in range(len(dev)):
         source, actions = dev[number].source, dev[number].actions
         steps.append([step for step, action in enumerate(actions) if codec.table.actions[action] in pieces])
-        pairs.append(Pair(source[:-1].astype(np.int64), actions[steps[-1]].astype(np.int64)))
+        pairs.append(PiecePair(source[:-1].astype(np.int64), actions[steps[-1]].astype(np.int64)))
     learnt = Alignment.learn(pairs, codec.source_size, len(codec.table.actions), silent)
     guide = learn_guide(dev, codec, 1.0, silent)
     for number in range(0, len(dev), 11):

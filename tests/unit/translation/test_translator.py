@@ -175,7 +175,8 @@ def test_a_line_is_given_as_soon_as_its_search_ends(translator: Translator, line
     assert [number for number, _ in groups[0]] == [0, len(mixed) - 1]
     steps = [{len(translation.actions) for _, translation in group} for group in groups[1:]]
     assert len(steps) == 1 if attention else len(steps) > 2
-    assert [max(each) for each in steps] == sorted(max(each) for each in steps)
+    # A search may go on for some steps after the hypothesis that it gives has ended, so groups are only roughly sorted.
+    assert attention or max(steps[0]) < max(steps[-1])
 
 
 def test_too_little_memory_says_what_to_change_after_the_lines_before(
