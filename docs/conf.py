@@ -65,6 +65,7 @@ python_api
 
 results
 results/or-en-ten-passes/report
+results/or-en-guided/report
 results/transformers/report
 toy_language
 architecture
