@@ -232,7 +232,7 @@ def advice_on_bfloat16(cost: float) -> str | None:
     if cost < 1.2:
         return None
     return (
-        f"training.precision is bfloat16, but on this processor, which has no instructions for it, a product takes "
+        "training.precision is bfloat16, but on this processor a product takes "
         f"{cost:.1f} times as long as in float32. A new training with training.precision=float32 is faster here."
     )
 
