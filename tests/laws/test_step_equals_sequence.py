@@ -33,12 +33,20 @@ VARIANTS: list[dict[str, object]] = [
     {"decoder": "tree", "readout": "paper", "attention": "dot", "encoder_layers": 2},
     {"decoder": "sequence", "attention": "additive"},
     {"decoder": "sequence", "attention": "dot", "start": "last_state", "tie_embeddings": True},
+    {"decoder": "tree", "readout": "released", "lexical": True},
+    {"decoder": "tree", "readout": "paper", "lexical": True},
+    {"decoder": "sequence", "lexical": True, "tie_embeddings": True},
+    {"encoder": "tree-lstm", "decoder": "tree", "lexical": True},
+    {"encoder": "transformer", "decoder": "tree-transformer", "lexical": True},
 ]
 KINDS: list[dict[str, object]] = VARIANTS + [
     {"encoder": encoder, "decoder": decoder}
     for encoder in ENCODERS
     for decoder in DECODERS
-    if not any((kind.get("encoder", "lstm"), kind["decoder"]) == (encoder, decoder) for kind in VARIANTS)
+    if not any(
+        (kind.get("encoder", "lstm"), kind["decoder"]) == (encoder, decoder) and not kind.get("lexical")
+        for kind in VARIANTS
+    )
 ]
 """Every registered encoder with every registered decoder, and the variants of those that have some."""
 DROPOUTS = [DropoutConfiguration(), DropoutConfiguration(embeddings=0.3, tokens=0.2, states=0.4, readout=0.2)]
@@ -202,9 +210,21 @@ def test_gold_log_probabilities_are_those_that_stepping_gives(kind: dict[str, ob
     features = passed.unpack(passed.features)  # B T F
     weight = model.output_matrix()
     expected = torch.zeros(batch.padding.shape, dtype=torch.float64)
+    writing = passed.unpack(passed.attention["word" if "word" in passed.attention else next(iter(passed.attention))])
+
+    def meaning(row: int, step: int) -> Tensor:
+        """What the pieces that are attended to here say by themselves, piece by piece."""
+        total = torch.zeros(features.shape[2], dtype=torch.float64)
+        if model.lexical is not None:
+            embedding = getattr(model.encoder, "sequence", model.encoder).embedding
+            for place in range(int(batch.source.lengths[row])):
+                piece = embedding.weight[batch.source.pieces[row, place]]
+                total += writing[row, step, place] * (model.lexical.projection.weight @ piece)
+        return total.tanh()
+
     for row, step in (~batch.padding).nonzero().tolist():
         legal = model.softmax.legal[batch.symbols[row, step]]
-        logits = (weight @ features[row, step]).masked_fill(~legal, -torch.inf)
+        logits = (weight @ (features[row, step] + meaning(row, step))).masked_fill(~legal, -torch.inf)
         expected[row, step] = logits.log_softmax(0)[batch.actions[row, step]]
     torch.testing.assert_close(model.log_probs(batch), expected, rtol=1e-9, atol=1e-9)
 
@@ -271,6 +291,7 @@ def test_a_search_model_has_the_decoder_of_when_it_was_made(kind: dict[str, obje
     torch.testing.assert_close(
         stepped_log_probs(model.for_search(), batch), stepped_log_probs(model, batch), rtol=1e-9, atol=1e-9
     )
+    assert torch.equal(stepped_log_probs(searching, batch), before)
     assert not torch.equal(before, stepped_log_probs(model, batch))
 
 

@@ -303,6 +303,11 @@ class ModelConfiguration(_Configuration):
         default=False,
         description="Use the action embeddings as the softmax matrix; the features must have the same size.",
     )
+    lexical: bool = Field(
+        default=False,
+        description="Add to the features before the softmax what the source pieces attended to say by themselves, "
+        "tanh(L sum of a e), whatever stands around them. It helps where pairs are few.",
+    )
     initialisation: Literal["uniform", "xavier"] = Field(
         default="uniform",
         description="uniform: draw every parameter uniformly; xavier: Glorot's method for matrices, zero for biases.",

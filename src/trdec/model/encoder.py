@@ -62,6 +62,7 @@ class LSTMEncoder(nn.Module):
                 hidden=torch.cat([hidden for hidden, _ in finals], dim=1)[unsort],  # B C
                 cell=torch.cat([cell for _, cell in finals], dim=1)[unsort],  # B C
             ),
+            pieces=self.embedding(source.pieces),  # B S E
         )
 
     def _sample_embedding_mask(self, shape: tuple[int, ...]) -> Tensor | None:

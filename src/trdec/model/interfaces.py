@@ -34,6 +34,7 @@ class Encoding:
     states: Tensor  # B S C   zero at padding
     lengths: Tensor  # B
     summary: Summary | None = None
+    pieces: Tensor | None = None  # B S E   the embeddings of what stands at each place
 
     @cached_property
     def padding(self) -> Tensor:
@@ -43,7 +44,11 @@ class Encoding:
     @cached_property
     def packed_states(self) -> Tensor:
         """sum(S) C: the states without padding, sentence after sentence."""
-        return self.states.flatten(0, 1).index_select(0, self._places)
+        return self.pack(self.states)
+
+    def pack(self, values: Tensor) -> Tensor:
+        """sum(S) X: the values B S X without padding, sentence after sentence."""
+        return values.flatten(0, 1).index_select(0, self._places)
 
     def unpack(self, packed: Tensor) -> Tensor:
         """B S X: vectors sum(S) X computed from the packed states, each at its place, zero at padding."""
@@ -57,7 +62,8 @@ class Encoding:
     def select(self, sentences: Tensor) -> Encoding:
         """These sentences in this order."""
         summary = self.summary and Summary(self.summary.hidden[sentences], self.summary.cell[sentences])
-        return Encoding(self.states[sentences], self.lengths[sentences], summary)
+        pieces = None if self.pieces is None else self.pieces[sentences]
+        return Encoding(self.states[sentences], self.lengths[sentences], summary, pieces)
 
 
 class Encoder(Protocol):
@@ -93,7 +99,10 @@ class DecoderState(ModelState, Protocol):
 
     @property
     def attention(self) -> Mapping[str, Tensor]:
-        """R S by the name of an RNN: its attention weights at the latest step, zero in rows where it did not run."""
+        """R S by the name of an RNN: its attention weights at the latest step, zero in rows where it did not run.
+
+        Where there are several RNNs, the last is the one that writes words.
+        """
 
 
 AnyMemory = TypeVar("AnyMemory", bound=Memory)

@@ -23,11 +23,11 @@ from trdec.model.interfaces import (
     DecoderPass,
     DecoderState,
     Encoder,
-    Memory,
     SearchModel,
     SearchPrecision,
     step_through,
 )
+from trdec.model.lexical import LexicalFeatures, ModelMemory
 from trdec.model.sequence_decoder import SequenceDecoder
 from trdec.model.softmax import ActionSoftmax
 from trdec.model.transformer.decoder import TransformerDecoder
@@ -100,6 +100,8 @@ class TranslationModel(nn.Module):
         self.encoder: Encoder = encoder_called(encoder)(configuration, inventory.source_size)
         self.decoder: AnyDecoder = decoder_called(decoder)(configuration, inventory, self.encoder.output_size)
         self.softmax = ActionSoftmax(inventory)
+        sizes = (configuration.embedding_size, self.decoder.feature_size)
+        self.lexical = LexicalFeatures(*sizes, configuration.dropout) if configuration.lexical else None
         if configuration.tie_embeddings:
             self.register_parameter("output_weight", None)
         else:
@@ -109,21 +111,24 @@ class TranslationModel(nn.Module):
             if isinstance(module, nn.LayerNorm):
                 module.reset_parameters()  # scales that are near zero would hide what they scale
 
-    def encode(self, source: SourceBatch) -> Memory:
+    def encode(self, source: SourceBatch) -> ModelMemory:
         """The memory of the sources that the decoder attends to."""
-        memory: Memory = self.decoder.prepare(self.encoder(source))
-        return memory
+        encoding = self.encoder(source)
+        meanings = None if self.lexical is None else self.lexical.meanings(encoding)
+        return ModelMemory(self.decoder.prepare(encoding), meanings)
 
-    def start(self, memory: Memory) -> DecoderState:
+    def start(self, memory: ModelMemory) -> DecoderState:
         """The decoder's state before the first step, one row per sentence."""
-        state: DecoderState = self.decoder.start(memory)
+        state: DecoderState = self.decoder.start(memory.decoder)
         return state
 
     def step(
-        self, state: DecoderState, memory: Memory, previous: Tensor, symbols: Tensor, parents: Tensor
+        self, state: DecoderState, memory: ModelMemory, previous: Tensor, symbols: Tensor, parents: Tensor
     ) -> tuple[Tensor, DecoderState]:
         """Log-probabilities R A of the next action, and the state after it."""
-        features, state = self.decoder.step(state, memory, previous, symbols, parents)  # R F
+        features, state = self.decoder.step(state, memory.decoder, previous, symbols, parents)  # R F
+        if self.lexical is not None and memory.meanings is not None:
+            features = features + self.lexical(memory.meanings, state.attention)  # R F
         return self.softmax.log_probs(self.softmax.columns(self.output_matrix()), features, symbols), state
 
     def run(self, batch: Batch) -> DecoderPass:
@@ -131,9 +136,10 @@ class TranslationModel(nn.Module):
         encoding = self.encoder(batch.source)
         dropout = self.decoder.sample_dropout(batch) if self.training else NO_DROPOUT
         fast = fast_form(self.decoder)
-        if fast is None:
-            return step_through(self.decoder, encoding, batch, dropout)
-        return fast.run(encoding, batch, dropout)
+        found = (
+            step_through(self.decoder, encoding, batch, dropout) if fast is None else fast.run(encoding, batch, dropout)
+        )
+        return found if self.lexical is None else self.lexical.added_to(found, encoding)
 
     def log_probs(self, batch: Batch) -> Tensor:
         """B T: the log-probability of every gold action, 0 at padding."""
@@ -166,7 +172,9 @@ class TranslationModel(nn.Module):
                 f"`precision` {precision}: the decoder {type(self.decoder).__name__} searches in float32 only. "
                 "Leave out the precision; only the LSTM decoders can search in int8."
             )
-        return self if fast is None else fast.for_search(self.encoder, self.softmax, self.output_matrix(), precision)
+        if fast is None:
+            return self
+        return fast.for_search(self.encoder, self.lexical, self.softmax, self.output_matrix(), precision)
 
     def output_matrix(self) -> Tensor:
         """A F: the softmax's W."""

@@ -56,6 +56,7 @@ class TreeLSTMEncoder(nn.Module):
             states=states.view(len(source), width, -1),  # B S C
             lengths=source.lengths,
             summary=Summary(hidden[roots], cells[roots]),
+            pieces=self.sequence.embedding(source.pieces),  # B S E
         )
 
     def _run(self, levels: Levels, pieces: Tensor, labels: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:

@@ -13,6 +13,7 @@ from trdec.model.fast.network import FastNetwork
 from trdec.model.fast.search import FastSearch
 from trdec.model.fast.stepping import SteppingSearch
 from trdec.model.interfaces import AnyDecoder, DecoderPass, Encoder, Encoding, SearchModel, SearchPrecision
+from trdec.model.lexical import LexicalFeatures
 from trdec.model.sequence_decoder import SequenceDecoder
 from trdec.model.softmax import ActionSoftmax
 from trdec.model.transformer.decoder import TransformerDecoder
@@ -30,7 +31,12 @@ class FastForm(Protocol):
         """The same values and gradients as `step_through`."""
 
     def for_search(
-        self, encoder: Encoder, softmax: ActionSoftmax, output_matrix: Tensor, precision: SearchPrecision
+        self,
+        encoder: Encoder,
+        lexical: LexicalFeatures | None,
+        softmax: ActionSoftmax,
+        output_matrix: Tensor,
+        precision: SearchPrecision,
     ) -> SearchModel:
         """A model that steps with the present weights, without gradients."""
 
@@ -48,10 +54,15 @@ class FastLSTM:
         return self._network.run(encoding, batch, dropout)
 
     def for_search(
-        self, encoder: Encoder, softmax: ActionSoftmax, output_matrix: Tensor, precision: SearchPrecision
+        self,
+        encoder: Encoder,
+        lexical: LexicalFeatures | None,
+        softmax: ActionSoftmax,
+        output_matrix: Tensor,
+        precision: SearchPrecision,
     ) -> SearchModel:
         """A search model with the weights laid out for few rows."""
-        return FastSearch(self._network, encoder, softmax, output_matrix, precision)
+        return FastSearch(self._network, encoder, lexical, softmax, output_matrix, precision)
 
 
 class OnePass:
@@ -69,12 +80,13 @@ class OnePass:
     def for_search(
         self,
         encoder: Encoder,
+        lexical: LexicalFeatures | None,
         softmax: ActionSoftmax,
         output_matrix: Tensor,
         precision: SearchPrecision,  # noqa: ARG002  always float32
     ) -> SearchModel:
         """A search model that steps as the decoder's definition does."""
-        return SteppingSearch(self._decoder, encoder, softmax, output_matrix)
+        return SteppingSearch(self._decoder, encoder, lexical, softmax, output_matrix)
 
 
 FAST_FORMS: dict[type, Callable[[Any], FastForm]] = {

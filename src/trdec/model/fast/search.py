@@ -8,6 +8,7 @@ rows that write. All hypotheses of a sentence attend to it together, and none to
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -23,6 +24,7 @@ from trdec.model.fast.kernels import MakeMatrix, RightMatrix
 from trdec.model.fast.network import FastNetwork, FastRNN
 from trdec.model.fast.source_table import Readers, SourceTable
 from trdec.model.interfaces import Encoder, Encoding, SearchPrecision
+from trdec.model.lexical import LexicalFeatures
 from trdec.model.softmax import ActionSoftmax
 
 FEW_ROWS = 8
@@ -74,7 +76,7 @@ class RNNRows:
     """What an LSTM leaves after a step besides its hidden states."""
 
     cell: Tensor  # R H
-    context: Tensor  # R X   projected: its part in the next step's gates, 4H, then its part in the features
+    context: Tensor  # R X   projected: its part in the next step's gates, 4H, in the readout, and lexical features
 
     def merged(self, rows: Tensor, places: Tensor, new: RNNRows, new_places: Tensor) -> RNNRows:
         """A table of R' rows: these rows m of R at `places`, the new ones at `new_places`."""
@@ -110,6 +112,7 @@ class SearchRNN:
         readout: list[Tensor],
         matrix: MakeMatrix,
         source_matrix: MakeMatrix,
+        num_lexical: int,
     ) -> None:
         parts = rnn.cell.input_weights
         self.size = rnn.cell.hidden_size
@@ -122,17 +125,29 @@ class SearchRNN:
         parameters = [parameter.detach().clone() for parameter in parameters_of(rnn.attention)]
         self._compare = partial(comparison_of, type(rnn.attention), parameters=parameters, matrix=laid_out_once(matrix))
         self.parents = matrix(parts["parent"].t().clone()) if "parent" in parts else None  # H 4H
+        self._num_lexical = num_lexical
 
-    def source(self, encoding: Encoding) -> RowSource:
-        """The source as this RNN attends to it."""
+    def source(self, encoding: Encoding, meanings: Tensor | None) -> RowSource:
+        """The source as this RNN attends to it, with the meanings B S F of its pieces if their sum is wanted."""
         states, lengths = encoding.packed_states, encoding.lengths.tolist()  # sum(S) C
-        values = self._kernels.table(self._contexts.times(states), lengths)
+        projected = self._contexts.times(states)  # sum(S) X
+        if meanings is not None:
+            projected = torch.cat([projected, encoding.pack(meanings)], dim=1)  # sum(S) X+F
+        values = self._kernels.table(projected, lengths)
         comparison = self._compare(keys=self._keys.times(states), lengths=lengths)
         return RowSource(comparison, values, torch.arange(len(lengths), device=states.device))
 
     def start(self, cell: Tensor) -> RNNRows:
         """The rows before the first step, whose contexts are zero."""
-        return RNNRows(cell, cell.new_zeros(cell.shape[0], self._contexts.shape[1]))
+        return RNNRows(cell, cell.new_zeros(cell.shape[0], self._contexts.shape[1] + self._num_lexical))
+
+    def readout_part(self, context: Tensor) -> Tensor:
+        """The part of contexts R X that the readout adds, R KF for its K matrices V."""
+        return context[:, 4 * self.size : self._contexts.shape[1]]
+
+    def lexical_features(self, context: Tensor) -> Tensor:
+        """The lexical features R F, whose sums are the last part of contexts R X."""
+        return torch.tanh(context[:, self._contexts.shape[1] :])
 
     def gates(self, states: Tensor, context: Tensor, rows: Tensor, actions: Tensor) -> Tensor:
         """n 4H: what the previous states R K, their contexts R X and the actions n add, for these rows n of R.
@@ -260,14 +275,17 @@ class FastSearch:
         self,
         network: FastNetwork,
         encoder: Encoder,
+        lexical: LexicalFeatures | None,
         softmax: ActionSoftmax,
         output_matrix: Tensor,
         precision: SearchPrecision,
     ) -> None:
         with torch.no_grad():
             self.num_actions = len(output_matrix)
-            self._network = network
+            self._word_symbols = network.word_symbols
+            self._starts = [copy.deepcopy(rnn.start) for rnn in network.rnns]
             self._encoder = encoder
+            self._lexical = copy.deepcopy(lexical)
             self._softmax = softmax
             kernels = kernels_for(output_matrix)
             matrix = kernels.int8_matrix if precision == "int8" else kernels.matrix
@@ -283,6 +301,7 @@ class FastSearch:
                     [of_rnns[number] for of_rnns in contexts],
                     matrix,
                     source_matrix,
+                    num_lexical=0 if lexical is None or rnn is not network.rnns[-1] else output_matrix.shape[1],
                 )
                 for number, (rnn, state_weights) in enumerate(zip(network.rnns, network.state_weights(), strict=True))
             ]
@@ -293,9 +312,13 @@ class FastSearch:
         """The memory of the sources that all steps share."""
         with torch.no_grad():
             encoding = self._encoder(source)
-            starts = zip(*(rnn.start(encoding) for rnn in self._network.rnns), strict=True)
+            meanings: list[Tensor | None] = [None] * len(self._rnns)
+            if self._lexical is not None:
+                meanings[-1] = self._lexical.meanings(encoding)  # B S F   what writes words sums them
+            starts = zip(*(start(encoding) for start in self._starts), strict=True)
             return FastMemory(
-                tuple(torch.cat(parts, dim=1) for parts in starts), tuple(rnn.source(encoding) for rnn in self._rnns)
+                tuple(torch.cat(parts, dim=1) for parts in starts),
+                tuple(rnn.source(encoding, summed) for rnn, summed in zip(self._rnns, meanings, strict=True)),
             )
 
     def start(self, memory: FastMemory) -> FastState:
@@ -303,7 +326,7 @@ class FastSearch:
         states, cells = memory.starts  # B KH
         numbers = torch.arange(len(states), device=states.device)  # B
         rnns = tuple(rnn.start(cell) for rnn, cell in zip(self._rnns, cells.chunk(len(self._rnns), dim=1), strict=True))
-        if self._network.word_symbols is None:
+        if self._word_symbols is None:
             return FastState(states, rnns, numbers)
         rule_states = GrowingTable(cells[:, : self._rnns[0].size])
         return FastTreeState(
@@ -342,7 +365,9 @@ class FastSearch:
         cell = state.rnns[0].cell.index_select(0, rows)  # R H
         hidden, after = rnn.advance(gates, cell, memory.sources[0], places)  # R H
         numbers = torch.arange(rows.shape[0], device=rows.device)  # R
-        features = self._features([numbers], hidden, after.context[:, 4 * rnn.size :])  # R F
+        features = self._features([numbers], hidden, rnn.readout_part(after.context))  # R F
+        if self._lexical is not None:
+            features += rnn.lexical_features(after.context)
         return features, FastState(hidden, (after,), numbers)
 
     def _step_in_tree(
@@ -355,9 +380,9 @@ class FastSearch:
         places: Tensor,  # R   the sentence of each row
     ) -> tuple[Tensor, FastState]:
         rows, (rule_rnn, word_rnn), size = state.origins, self._rnns, self._rnns[0].size
-        assert self._network.word_symbols is not None
+        assert self._word_symbols is not None
         last_word = torch.where(state.writing, previous, state.last_word)  # R
-        writing = self._network.word_symbols[symbols]  # R
+        writing = self._word_symbols[symbols]  # R
         writers, opening = writing.nonzero().squeeze(1), (~writing).nonzero().squeeze(1)  # W, R - W
         numbers = state.parents.gather(1, parents.unsqueeze(1)).squeeze(1)  # R
 
@@ -376,9 +401,11 @@ class FastSearch:
         states[:, size:].index_copy_(0, writers, hidden_of_writers)
         word = state.rnns[1].merged(rows[opening], opening, new, writers)
 
-        context = rule.context[:, 4 * size :] + word.context[:, 4 * size :]  # R KF   for K matrices V
+        context = rule_rnn.readout_part(rule.context) + word_rnn.readout_part(word.context)  # R KF for K matrices V
         here = torch.zeros_like(previous).index_copy_(0, opening, state.rule_states.append(hidden[opening]))  # R
         features = self._features([opening, writers], states, context)  # R F
+        if self._lexical is not None:
+            features.index_add_(0, writers, word_rnn.lexical_features(new.context))
         return features, FastTreeState(
             states,
             (rule, word),

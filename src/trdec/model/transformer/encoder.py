@@ -35,7 +35,8 @@ class TransformerEncoder(nn.Module):
 
     def forward(self, source: SourceBatch) -> Encoding:
         """The states of all places."""
-        states = math.sqrt(self.output_size) * self.embedding(source.pieces)  # B S E
+        pieces = self.embedding(source.pieces)  # B S E
+        states = math.sqrt(self.output_size) * pieces  # B S E
         if self.training:
             states = drop(states, sample_embedding_mask(tuple(states.shape), self.dropout, states))
         places = torch.arange(states.shape[1], device=states.device)  # S
@@ -46,7 +47,7 @@ class TransformerEncoder(nn.Module):
             added, _ = attention(states, view)  # B S E
             states = states + self._dropped(added)
             states = states + self._dropped(feed_forward(states))
-        return Encoding(self.norm(states) * real.unsqueeze(2), source.lengths)
+        return Encoding(self.norm(states) * real.unsqueeze(2), source.lengths, pieces=pieces)
 
     def _dropped(self, added: Tensor) -> Tensor:
         return drop(added, sample_mask(tuple(added.shape), self.dropout.states, added)) if self.training else added
