@@ -20,6 +20,10 @@ class Setting:
     reason: str
 
 
+ENOUGH_PAIRS = 64_000
+"""A small corpus is seen until so many pairs were trained on, but at least ten times and at most forty."""
+
+
 def recipe_for(pairs: int, batch_size: int | None = None, accumulate: int = 1) -> tuple[Setting, ...]:
     """The settings that depend on a corpus's size, for this many sentence pairs.
 
@@ -28,10 +32,10 @@ def recipe_for(pairs: int, batch_size: int | None = None, accumulate: int = 1) -
     subwords = 2000 if pairs < 5_000 else 4000 if pairs <= 50_000 else 8000 if pairs <= 500_000 else 16_000
     small, medium = pairs < 20_000, pairs < 200_000
     hidden = 256 if small else 512
-    sentences = batch_size or (32 if medium else 64)
-    embeddings, states, readout = (0.3, 0.2, 0.3) if small else (0.2, 0.1, 0.2) if medium else (0.1, 0.0, 0.1)
-    passes = 40 if pairs <= 10_000 else 20 if small else 10 if medium else 5
+    sentences = batch_size or (16 if small else 32 if medium else 64)
+    embeddings, states, readout = (0.2, 0.1, 0.2) if medium else (0.1, 0.0, 0.1)
     once = max(1, -(-pairs // (sentences * accumulate)))
+    passes = min(40, max(10, -(-ENOUGH_PAIRS // max(1, pairs)))) if medium else 5
     updates = passes * once
     size = f"of {pairs:,} pairs"
     return (
@@ -42,13 +46,15 @@ def recipe_for(pairs: int, batch_size: int | None = None, accumulate: int = 1) -
         ),
         Setting("model.embedding_size", hidden, f"a network for a corpus {size}"),
         Setting("model.hidden_size", hidden, "the size of every LSTM; larger is slower and needs more text"),
+        Setting("model.tie_embeddings", small, "one matrix embeds actions and chooses them: fewer weights to learn"),
+        Setting("model.lexical", small, "what a piece means by itself is learnt, too: fewer words are confused"),
         Setting("model.dropout.embeddings", embeddings, "dropout keeps the model from learning pairs by heart"),
         Setting("model.dropout.states", states, "lower all three if the training loss hardly falls"),
         Setting("model.dropout.readout", readout, "raise them if the dev loss rises while the training loss falls"),
         Setting("training.max_updates", updates, f"about {passes} passes over the pairs"),
         Setting("training.validate_every", once, "about one pass over the pairs"),
         Setting("training.guidance", 0.5 if small else 0.0, "attention is told which pieces occur together"),
-        Setting("training.optimiser.learning_rate", 0.003 if small else 0.001, "Adam's rate at its highest"),
+        Setting("training.optimiser.learning_rate", 0.004 if small else 0.001, "Adam's rate at its highest"),
         Setting("training.schedule.warmup_updates", min(200 if small else 1000, updates // 4), "updates that it rises"),
     )
 
@@ -63,12 +69,22 @@ def search_for(system: System) -> SearchConfiguration:
 
 
 def with_recipe(content: Mapping[str, Any], pairs: int) -> dict[str, Any]:
-    """A configuration's content, with the recipe's values for the keys that it leaves out."""
+    """A configuration's content, with the recipe's values for the keys that it leaves out.
+
+    What does not fit what it says is left out, too: a size that counts sentences where batches count actions, and
+    what is known to work with our networks where it names its own.
+    """
     in_actions = _given(content, "batches", "batch_type") == "actions"
     sentences = None if in_actions else _positive(_given(content, "batches", "batch_size"))
+    own_network = any(":" in str(_given(content, "system", part)) for part in ("encoder", "decoder"))
+    unfit = {
+        "batches.batch_size": in_actions,
+        "model.tie_embeddings": own_network or _given(content, "model", "readout") == "paper",  # features of any size
+        "model.lexical": own_network,  # perhaps without attention
+    }
     filled = dict(content)
     for setting in recipe_for(pairs, sentences, _positive(_given(content, "training", "accumulate")) or 1):
-        if not (in_actions and setting.key == "batches.batch_size"):  # the recipe's size counts sentences
+        if not unfit.get(setting.key):
             _fill(filled, setting.key.split("."), setting.value)
     return filled
 

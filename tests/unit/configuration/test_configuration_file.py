@@ -56,7 +56,7 @@ def test_a_corpus_at_home_is_counted(write: Any, tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "a.src").write_text("a line\n" * 640)
     found = load_configuration(write(MINIMAL.replace("source: a.src", "source: ~/a.src", 1)))
-    assert found.training.validate_every == 640 / 32
+    assert found.training.validate_every == 640 / 16
 
 
 def test_several_corpora_count_as_often_as_they_are_seen(write: Any, tmp_path: Path) -> None:
@@ -73,12 +73,14 @@ def test_what_a_file_says_stands_beside_the_recipe(write: Any, tmp_path: Path) -
     (tmp_path / "a.src").write_text("a line\n" * 3000)
     lines = "batches: {batch_size: 30}\nmodel: {dropout: {states: 0.7}}\n"
     found = load_configuration(write(MINIMAL + lines), [f"folder={tmp_path}"])
-    assert (found.batches.batch_size, found.model.dropout.states, found.model.dropout.readout) == (30, 0.7, 0.3)
-    assert found.training.max_updates == 40 * 3000 / 30  # as many passes over the pairs as with other batches
+    assert (found.batches.batch_size, found.model.dropout.states, found.model.dropout.readout) == (30, 0.7, 0.2)
+    assert found.training.max_updates == 22 * 3000 / 30  # as many passes over the pairs as with other batches
     with pytest.raises(ConfigError, match="batch_type: actions needs a batch_size"):
         load_configuration(write(MINIMAL), [f"folder={tmp_path}", "batches.batch_type=actions"])
     several = load_configuration(write(MINIMAL + lines), [f"folder={tmp_path}", "training.accumulate=4"])
-    assert several.training.max_updates == 40 * 3000 / (4 * 30)
+    assert several.training.max_updates == 22 * 3000 / (4 * 30)
+    with_readout = load_configuration(write(MINIMAL), [f"folder={tmp_path}", "model.readout=paper"])
+    assert (with_readout.model.tie_embeddings, with_readout.model.lexical) == (False, True)
     steps = load_configuration(
         write(MINIMAL), [f"folder={tmp_path}", *["batches.batch_type=actions", "batches.batch_size=800"]]
     )
