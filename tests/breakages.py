@@ -32,6 +32,42 @@ class Breakage:
 
 BREAKAGES = [
     Breakage(
+        "model/lexical.py",
+        "return list(attention.values())[-1]",
+        "return list(attention.values())[0]",
+        "tests/unit/model/test_lexical.py",
+    ),
+    Breakage(
+        "model/lexical.py",
+        "sample_mask(tuple(features.shape), self.dropout.readout, features)",
+        "None",
+        "tests/unit/model/test_lexical.py",
+    ),
+    Breakage(
+        "model/fast/search.py",
+        "            features.index_add_(0, writers, word_rnn.lexical_features(new.context))\n",
+        "            pass\n",
+        "tests/laws/test_step_equals_sequence.py",
+    ),
+    Breakage(
+        "model/fast/search.py",
+        "self._starts = [copy.deepcopy(rnn.start) for rnn in network.rnns]",
+        "self._starts = [rnn.start for rnn in network.rnns]",
+        "tests/laws/test_step_equals_sequence.py",
+    ),
+    Breakage(
+        "model/fast/search.py",
+        "self._lexical = copy.deepcopy(lexical)",
+        "self._lexical = lexical",
+        "tests/laws/test_step_equals_sequence.py",
+    ),
+    Breakage(
+        "configuration/recipe.py",
+        '"model.lexical": own_network,',
+        '"model.lexical": False,',
+        "tests/unit/configuration/test_configuration_file.py",
+    ),
+    Breakage(
         "data/guidance.py",
         "return forwards * backwards.T",
         "return forwards",

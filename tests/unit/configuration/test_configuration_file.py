@@ -11,7 +11,7 @@ import yaml
 
 from trdec.configuration import Configuration, check_unchanged, load_configuration, load_saved_configuration
 from trdec.configuration.configuration import flatten
-from trdec.configuration.recipe import recipe_for, search_for
+from trdec.configuration.recipe import recipe_for, search_for, with_recipe
 from trdec.configuration.reference import configuration_reference
 from trdec.configuration.sections import BatchConfiguration, ModelConfiguration
 from trdec.errors import ConfigError, FileError
@@ -50,6 +50,12 @@ def test_what_a_file_leaves_out_is_the_recipe_for_the_size_of_its_corpus(write: 
         assert {setting.key: found[setting.key] for setting in recipe_for(pairs)} == {
             setting.key: setting.value for setting in recipe_for(pairs)
         }
+
+
+@pytest.mark.parametrize("part", ["encoder", "decoder"])
+def test_a_network_of_ones_own_is_given_nothing_that_it_may_lack(part: str) -> None:
+    ours, own = (with_recipe({"system": {part: name}}, 3000)["model"] for name in ("lstm", "mine:Network"))
+    assert {"lexical", "tie_embeddings"} == ours.keys() - own.keys()
 
 
 def test_a_corpus_at_home_is_counted(write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
