@@ -821,8 +821,8 @@ BREAKAGES = [
     ),
     Breakage(
         "configuration/recipe.py",
-        'if not (in_actions and setting.key == "batches.batch_size"):',
-        "if True:",
+        '"batches.batch_size": in_actions,',
+        '"batches.batch_size": False,',
         "tests/unit/configuration/test_configuration_file.py",
     ),
     Breakage(
