@@ -160,13 +160,13 @@ class Maker:
 
     def _number(self, parts: Sequence[Part], codec: Codec, directory: Path) -> SplitReport:
         """Write the parts as one corpus, in the codec's numbers."""
-        report, done, total = SplitReport(), 0, sum(map(len, parts))
+        report, total, task = SplitReport(), sum(map(len, parts)), f"writing {directory.name}"
         with PreparedWriter(directory, ARRAYS if codec.source_form is None else with_source_trees(ARRAYS)) as writer:
             for examples, counted in chain.from_iterable(part.numbered(codec) for part in parts):
                 writer.append(examples)
                 report.add(counted)
-                done += counted.examples
-                self._progress(f"writing {directory.name}", done, total)
+                self._progress(task, report.examples, total)
+        self._progress(task, total, total)  # with the trees that were left out
         return report
 
 

@@ -256,6 +256,16 @@ def test_progress_is_told(toy: Path, tmp_path: Path) -> None:
     }
 
 
+def test_progress_ends_where_trees_are_left_out(toy: Path, tmp_path: Path) -> None:
+    told: dict[str, tuple[int, int]] = {}
+    data = configuration(toy, min_rule_count=3)
+    made = prepare(
+        data, SYSTEMS["trdec-con"], tmp_path / "model", progress=lambda task, *state: told.update({task: state})
+    )
+    assert len(made.train) < 600
+    assert told["writing train"] == (600, 600)
+
+
 def test_subwords_are_learnt_from_a_part_of_a_large_corpus(
     toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
