@@ -126,10 +126,17 @@ class TranslationModel(nn.Module):
         self, state: DecoderState, memory: ModelMemory, previous: Tensor, symbols: Tensor, parents: Tensor
     ) -> tuple[Tensor, DecoderState]:
         """Log-probabilities R A of the next action, and the state after it."""
+        features, state = self.features(state, memory, previous, symbols, parents)  # R F
+        return self.softmax.log_probs(self.softmax.columns(self.output_matrix()), features, symbols), state
+
+    def features(
+        self, state: DecoderState, memory: ModelMemory, previous: Tensor, symbols: Tensor, parents: Tensor
+    ) -> tuple[Tensor, DecoderState]:
+        """What the softmax chooses the next action by, R F, and the state after it."""
         features, state = self.decoder.step(state, memory.decoder, previous, symbols, parents)  # R F
         if self.lexical is not None and memory.meanings is not None:
             features = features + self.lexical(memory.meanings, state.attention)  # R F
-        return self.softmax.log_probs(self.softmax.columns(self.output_matrix()), features, symbols), state
+        return features, state
 
     def run(self, batch: Batch) -> DecoderPass:
         """The decoder's features and attention at all steps of the batch."""
@@ -174,7 +181,7 @@ class TranslationModel(nn.Module):
             )
         if fast is None:
             return self
-        return fast.for_search(self.encoder, self.lexical, self.softmax, self.output_matrix(), precision)
+        return fast.for_search(self, precision)
 
     def output_matrix(self) -> Tensor:
         """A F: the softmax's W."""

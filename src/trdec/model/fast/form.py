@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from trdec.data.batch import Batch
 from trdec.model.dropout import DecoderDropout
 from trdec.model.fast.network import FastNetwork
 from trdec.model.fast.search import FastSearch
 from trdec.model.fast.stepping import SteppingSearch
-from trdec.model.interfaces import AnyDecoder, DecoderPass, Encoder, Encoding, SearchModel, SearchPrecision
-from trdec.model.lexical import LexicalFeatures
+from trdec.model.interfaces import AnyDecoder, DecoderPass, Encoding, SearchModel, SearchPrecision
 from trdec.model.sequence_decoder import SequenceDecoder
-from trdec.model.softmax import ActionSoftmax
 from trdec.model.transformer.decoder import TransformerDecoder
 from trdec.model.transformer.tree_decoder import TreeTransformerDecoder
 from trdec.model.tree_decoder import TreeDecoder
+
+if TYPE_CHECKING:
+    from trdec.model.translation_model import TranslationModel
 
 
 class FastForm(Protocol):
@@ -30,15 +29,8 @@ class FastForm(Protocol):
     def run(self, encoding: Encoding, batch: Batch, dropout: DecoderDropout) -> DecoderPass:
         """The same values and gradients as `step_through`."""
 
-    def for_search(
-        self,
-        encoder: Encoder,
-        lexical: LexicalFeatures | None,
-        softmax: ActionSoftmax,
-        output_matrix: Tensor,
-        precision: SearchPrecision,
-    ) -> SearchModel:
-        """A model that steps with the present weights, without gradients."""
+    def for_search(self, model: TranslationModel, precision: SearchPrecision) -> SearchModel:
+        """A model that steps with the present weights of a model with this decoder, without gradients."""
 
 
 class FastLSTM:
@@ -53,16 +45,9 @@ class FastLSTM:
         """All steps of a batch, in one recurrence."""
         return self._network.run(encoding, batch, dropout)
 
-    def for_search(
-        self,
-        encoder: Encoder,
-        lexical: LexicalFeatures | None,
-        softmax: ActionSoftmax,
-        output_matrix: Tensor,
-        precision: SearchPrecision,
-    ) -> SearchModel:
+    def for_search(self, model: TranslationModel, precision: SearchPrecision) -> SearchModel:
         """A search model with the weights laid out for few rows."""
-        return FastSearch(self._network, encoder, lexical, softmax, output_matrix, precision)
+        return FastSearch(self._network, model, precision)
 
 
 class OnePass:
@@ -79,14 +64,11 @@ class OnePass:
 
     def for_search(
         self,
-        encoder: Encoder,
-        lexical: LexicalFeatures | None,
-        softmax: ActionSoftmax,
-        output_matrix: Tensor,
+        model: TranslationModel,
         precision: SearchPrecision,  # noqa: ARG002  always float32
     ) -> SearchModel:
         """A search model that steps as the decoder's definition does."""
-        return SteppingSearch(self._decoder, encoder, lexical, softmax, output_matrix)
+        return SteppingSearch(model)
 
 
 FAST_FORMS: dict[type, Callable[[Any], FastForm]] = {

@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -23,9 +24,10 @@ from trdec.model.fast.compiled import kernels_for
 from trdec.model.fast.kernels import MakeMatrix, RightMatrix
 from trdec.model.fast.network import FastNetwork, FastRNN
 from trdec.model.fast.source_table import Readers, SourceTable
-from trdec.model.interfaces import Encoder, Encoding, SearchPrecision
-from trdec.model.lexical import LexicalFeatures
-from trdec.model.softmax import ActionSoftmax
+from trdec.model.interfaces import Encoding, SearchPrecision
+
+if TYPE_CHECKING:
+    from trdec.model.translation_model import TranslationModel
 
 FEW_ROWS = 8
 """So many rows are multiplied nearly as fast as one: their weights are read once for all of them."""
@@ -271,27 +273,20 @@ class FastTreeState(FastState):
 class FastSearch:
     """A search model with the weights that the network had at construction, without gradients or dropout."""
 
-    def __init__(
-        self,
-        network: FastNetwork,
-        encoder: Encoder,
-        lexical: LexicalFeatures | None,
-        softmax: ActionSoftmax,
-        output_matrix: Tensor,
-        precision: SearchPrecision,
-    ) -> None:
+    def __init__(self, network: FastNetwork, model: TranslationModel, precision: SearchPrecision) -> None:
         with torch.no_grad():
-            self.num_actions = len(output_matrix)
+            output_matrix = model.output_matrix()  # A F
+            self.num_actions = model.num_actions
             self._word_symbols = network.word_symbols
             self._starts = [copy.deepcopy(rnn.start) for rnn in network.rnns]
-            self._encoder = encoder
-            self._lexical = copy.deepcopy(lexical)
-            self._softmax = softmax
+            self._encoder = model.encoder
+            self._lexical = copy.deepcopy(model.lexical)
+            self._softmax = model.softmax
             kernels = kernels_for(output_matrix)
             matrix = kernels.int8_matrix if precision == "int8" else kernels.matrix
             # Only an LSTM's states are known to be in [-1, 1].
-            source_matrix = matrix if type(encoder) is LSTMEncoder else kernels.matrix
-            self._columns = [matrix(columns.clone()) for columns in softmax.columns(output_matrix)]  # F a each
+            source_matrix = matrix if type(model.encoder) is LSTMEncoder else kernels.matrix
+            self._columns = [matrix(columns.clone()) for columns in model.softmax.columns(output_matrix)]  # F a each
             contexts = network.readout_contexts()  # F C for each V and RNN
             self._rnns = [
                 SearchRNN(
@@ -301,7 +296,7 @@ class FastSearch:
                     [of_rnns[number] for of_rnns in contexts],
                     matrix,
                     source_matrix,
-                    num_lexical=0 if lexical is None or rnn is not network.rnns[-1] else output_matrix.shape[1],
+                    num_lexical=0 if model.lexical is None or rnn is not network.rnns[-1] else output_matrix.shape[1],
                 )
                 for number, (rnn, state_weights) in enumerate(zip(network.rnns, network.state_weights(), strict=True))
             ]

@@ -1,57 +1,45 @@
-"""A decoder's own step as search runs it, with the softmax's weights laid out once."""
+"""A model's own step as search runs it, with the softmax's weights laid out once."""
 
 from __future__ import annotations
 
 import copy
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from trdec.data.batch import SourceBatch
 from trdec.model.fast.compiled import kernels_for
-from trdec.model.interfaces import AnyDecoder, DecoderState, Encoder
-from trdec.model.lexical import LexicalFeatures, ModelMemory
-from trdec.model.softmax import ActionSoftmax
+from trdec.model.interfaces import DecoderState
+from trdec.model.lexical import ModelMemory
+
+if TYPE_CHECKING:
+    from trdec.model.translation_model import TranslationModel
 
 
 class SteppingSearch:
-    """A search model with a copy of a decoder's weights, so that training on does not change it."""
+    """A search model with a copy of a model's weights, so that training on does not change its steps."""
 
     @torch.no_grad()
-    def __init__(
-        self,
-        decoder: AnyDecoder,
-        encoder: Encoder,
-        lexical: LexicalFeatures | None,
-        softmax: ActionSoftmax,
-        output_matrix: Tensor,
-    ) -> None:
-        self.num_actions = len(output_matrix)
-        self._decoder = copy.deepcopy(decoder)
-        self._encoder = encoder
-        self._lexical = copy.deepcopy(lexical)
-        self._softmax = softmax
-        matrix = kernels_for(output_matrix).matrix
-        self._columns = [matrix(columns.clone()) for columns in softmax.columns(output_matrix.detach())]  # F a
+    def __init__(self, model: TranslationModel) -> None:
+        self.num_actions = model.num_actions
+        self._model = copy.deepcopy(model, {id(model.encoder): model.encoder})  # the encoder takes no steps
+        matrix = kernels_for(model.output_matrix()).matrix
+        self._columns = [matrix(columns.clone()) for columns in model.softmax.columns(model.output_matrix())]  # F a
 
     @torch.no_grad()
     def encode(self, source: SourceBatch) -> ModelMemory:
         """The memory of the sources."""
-        encoding = self._encoder(source)
-        meanings = None if self._lexical is None else self._lexical.meanings(encoding)
-        return ModelMemory(self._decoder.prepare(encoding), meanings)
+        return self._model.encode(source)
 
     def start(self, memory: ModelMemory) -> DecoderState:
         """The state before the first step, one row per sentence."""
-        state: DecoderState = self._decoder.start(memory.decoder)
-        return state
+        return self._model.start(memory)
 
     @torch.no_grad()
     def step(
         self, state: DecoderState, memory: ModelMemory, previous: Tensor, symbols: Tensor, parents: Tensor
     ) -> tuple[Tensor, DecoderState]:
         """Log-probabilities R A of the next action, and the state after it."""
-        features, state = self._decoder.step(state, memory.decoder, previous, symbols, parents)  # R F
-        if self._lexical is not None and memory.meanings is not None:
-            features = features + self._lexical(memory.meanings, state.attention)  # R F
-        return self._softmax.log_probs(self._columns, features, symbols), state
+        features, state = self._model.features(state, memory, previous, symbols, parents)  # R F
+        return self._model.softmax.log_probs(self._columns, features, symbols), state
