@@ -55,7 +55,11 @@ def recipe_for(pairs: int, batch_size: int | None = None, accumulate: int = 1) -
         Setting("training.validate_every", once, "about one pass over the pairs"),
         Setting("training.guidance", 0.5 if small else 0.0, "attention is told which pieces occur together"),
         Setting("training.optimiser.learning_rate", 0.004 if small else 0.001, "Adam's rate at its highest"),
-        Setting("training.schedule.warmup_updates", min(200 if small else 1000, updates // 4), "updates that it rises"),
+        Setting(
+            "training.schedule.warmup_updates",
+            min(200 if small else 1000, updates // 4),
+            "updates in which the rate rises",
+        ),
     )
 
 

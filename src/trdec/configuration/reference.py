@@ -53,10 +53,15 @@ def _by_size() -> Iterator[str]:
     recipes = [recipe_for(pairs) for pairs in _SIZES]
     yield "## Defaults by size\n"
     yield "`trdec init` writes these down for your corpus, with a reason for each.\n"
+    yield (
+        "Values change at 5,000, 20,000, 50,000, 200,000 and 500,000 pairs. A corpus is seen until 64,000 pairs were "
+        "trained on, but at least ten times and at most forty; five times from 200,000 pairs on. With an encoder or a "
+        "decoder of your own, `tie_embeddings` and `lexical` are false, with `readout: paper` `tie_embeddings` is.\n"
+    )
     yield f"| key | {' | '.join(f'{pairs:,} pairs' for pairs in _SIZES)} |"
     yield "|---" * (len(_SIZES) + 1) + "|"
     for settings in zip(*recipes, strict=True):
-        yield f"| `{settings[0].key}` | {' | '.join(f'`{setting.value}`' for setting in settings)} |"
+        yield f"| `{settings[0].key}` | {' | '.join(_value(setting.value) for setting in settings)} |"
     yield ""
 
 
@@ -89,9 +94,12 @@ def _default(field: FieldInfo) -> str:
     value = field.get_default()
     if value is None or value is PydanticUndefined:
         return "`null`"
-    if isinstance(value, bool):
-        return f"`{str(value).lower()}`"
-    return f"`[{', '.join(map(str, value))}]`" if isinstance(value, tuple) else f"`{value}`"
+    return f"`[{', '.join(map(str, value))}]`" if isinstance(value, tuple) else _value(value)
+
+
+def _value(value: object) -> str:
+    """A value as YAML writes it."""
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
 def _limited(field: FieldInfo) -> str:

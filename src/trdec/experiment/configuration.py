@@ -82,7 +82,8 @@ class DecodingConfiguration(_Configuration):
     )
     length_power: tuple[Annotated[float, Field(ge=0, le=10)], ...] = Field(
         default=(1.0,),
-        description="Log-probabilities are divided by length to this power; or several powers to choose from.",
+        description="Log-probabilities are divided by length to this power, whatever the system; or several powers to "
+        "choose from.",
     )
 
     @field_validator("*", mode="before")
@@ -357,7 +358,8 @@ changes: {batches.batch_type: sentences, batches.batch_size: 32}
 * **Failures.** A run that fails does not stop the others; it is listed at the end and in the report, and the command
   ends with 1.
 * **Fair.** All systems get the same updates, batches, sizes and rates. Count batches in sentences, as the files in
-  `configs/experiments` do, without `training.early_stopping`, and every system sees the same number of sentence pairs.
+  `configs/experiments` do (but `paper-or-en.yaml`), without `training.early_stopping`, and every system sees the same
+  number of sentence pairs.
   `trdec-binary` has each pair twice among its examples, once a tree version; the budget is in updates, so it sees as
   many pairs as the others and each tree half as often. The report says what each system was given.
 * **The report** (`report.md`, `report.html`, `report.json` in the output): BLEU, chrF++ and TER with deviations over

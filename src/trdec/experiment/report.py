@@ -135,7 +135,7 @@ def _scores(results: Results, table: Table) -> ReportSection:
         published = [experiment.published.get(system) for system in results.systems()]
         cells = [EMPTY_CELL if score is None else f"{score:.2f}" for score in published]
         rows = tuple((*row, cell) for row, cell in zip(table.rows, cells, strict=True))
-        note = "Published scores are the paper's, on its test set and at its size: only their order is comparable."
+        note = "Published scores are the paper's: where corpus or test differ from its, only their order is comparable."
         table = replace(table, header=(*table.header, "published"), rows=rows, notes=(*table.notes, note))
     systems, seeds = len(results.systems()), len(experiment.seeds)
     decoding = experiment.decoding
