@@ -6,11 +6,14 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch import Tensor
 
 from support.random_batches import random_batch, tree_inventory
 from support.small_models import SMALL
 from trdec.configuration.sections import DropoutConfiguration
+from trdec.data.batch import Batch
 from trdec.errors import UsageError
+from trdec.model.interfaces import SearchModel
 from trdec.model.lexical import LexicalFeatures
 from trdec.model.translation_model import TranslationModel
 
@@ -34,6 +37,28 @@ def test_only_words_follow_from_pieces() -> None:
     assert torch.equal(changed, tree_inventory().word_symbols[before.pack(batch.symbols)])
     assert bool(changed.any())
     assert not bool(changed.all())
+
+
+def test_eight_bits_hold_features_beyond_one() -> None:
+    """Two features that add up to more than 1 are not taken for 1, as int8 takes other numbers."""
+    model, batch = network().eval(), random_batch(3)
+    assert model.lexical is not None
+    with torch.no_grad():
+        model.lexical.projection.weight.mul_(1000)
+        for weight in model.decoder.readout.parameters():
+            weight.mul_(100)
+        model.output_matrix().mul_(5)
+    assert model.run(batch).features.abs().max() > 1.5
+    torch.testing.assert_close(first_step(model.for_search("int8"), batch), first_step(model, batch), rtol=0, atol=0.02)
+
+
+def first_step(model: SearchModel, batch: Batch) -> Tensor:
+    """B A: the probabilities of the first action."""
+    memory = model.encode(batch.source)
+    previous = torch.full_like(batch.actions[:, 0], model.num_actions)
+    words = torch.full_like(previous, int(tree_inventory().word_symbols.nonzero()[0]))
+    log_probs, _ = model.step(model.start(memory), memory, previous, words, torch.zeros_like(previous))
+    return log_probs.exp()
 
 
 def test_a_decoder_that_tells_nothing_of_its_attention_is_refused() -> None:

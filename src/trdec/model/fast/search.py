@@ -286,7 +286,9 @@ class FastSearch:
             matrix = kernels.int8_matrix if precision == "int8" else kernels.matrix
             # Only an LSTM's states are known to be in [-1, 1].
             source_matrix = matrix if type(model.encoder) is LSTMEncoder else kernels.matrix
-            self._columns = [matrix(columns.clone()) for columns in model.softmax.columns(output_matrix)]  # F a each
+            # Features are a tanh or, with lexical features, the sum of two. Halved, that is in [-1, 1], as int8 needs.
+            self._share = 1.0 if model.lexical is None else 0.5
+            self._columns = [matrix(columns / self._share) for columns in model.softmax.columns(output_matrix)]  # F a
             contexts = network.readout_contexts()  # F C for each V and RNN
             self._rnns = [
                 SearchRNN(
@@ -350,7 +352,7 @@ class FastSearch:
                 features, after = self._step_in_tree(state, memory, previous, symbols, parents, places)
             else:
                 features, after = self._step_in_sequence(state, memory, previous, places)
-            return self._softmax.log_probs(self._columns, features, symbols), after
+            return self._softmax.log_probs(self._columns, features.mul_(self._share), symbols), after
 
     def _step_in_sequence(
         self, state: FastState, memory: FastMemory, previous: Tensor, places: Tensor
