@@ -14,7 +14,6 @@ first passes is where to look; counting finds that in seconds.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -84,12 +83,18 @@ class Alignment:
         return found
 
     def links(self, source: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.float64]:
-        """T S: the probability that each target piece and each source piece translate each other."""
+        """T S: the probability that each target piece and each source piece translate each other.
+
+        Nothing is known of a piece that was never counted: it has no links.
+        """
         together = self._together[source, target[:, np.newaxis]]  # T S
-        source_shares, target_shares = self._shares
-        forwards = _posteriors(together * self._of_source[source], target_shares[target])  # T S
-        backwards = _posteriors((together * self._of_target[target][:, np.newaxis]).T, source_shares[source])  # S T
-        return forwards * backwards.T
+        source_shares, target_shares = self._shares[0][source], self._shares[1][target]  # S, T
+        forwards = _posteriors(together * self._of_source[source], target_shares)  # T S
+        backwards = _posteriors((together * self._of_target[target][:, np.newaxis]).T, source_shares)  # S T
+        found = forwards * backwards.T
+        found[target_shares == 0] = 0
+        found[:, source_shares == 0] = 0
+        return found
 
 
 def _shares(texts: Iterable[NDArray[np.int64]], size: int) -> NDArray[np.float64]:
@@ -105,7 +110,6 @@ def _posteriors(probabilities: NDArray[np.float64], alone: NDArray[np.float64]) 
     return np.asarray(joint / (joint.sum(axis=1) + UNLINKED * alone)[:, np.newaxis])
 
 
-@lru_cache(maxsize=4096)
 def _nearness(rows: int, columns: int) -> NDArray[np.float64]:
     """How probable each place is before anything is known of the pieces; a row's sum is 1."""
     places = np.arange(rows)[:, np.newaxis] + 0.5, np.arange(columns) + 0.5

@@ -92,6 +92,14 @@ def test_a_piece_is_linked_once_at_most(
     assert (links.sum(axis=0) <= 1 + 1e-9).all() and (links.sum(axis=1) <= 1 + 1e-9).all()
 
 
+def test_a_piece_that_was_never_counted_has_no_links() -> None:
+    """As a split of a word may have, that only subword dropout gives."""
+    learnt = Alignment.learn(pairs_of([([0, 1, 2], [0, 1, 2]), ([1], [1])]), *SIZES, silent)
+    links = learnt.links(np.array([0, 6, 2]), np.array([0, 8, 2]))
+    assert not links[1].any() and not links[:, 1].any()
+    assert links[0, 0] > 0.5 and links[2, 2] > 0.5
+
+
 def test_a_dictionary_is_found_whatever_the_order() -> None:
     """Each piece has one translation; neighbours change places at random, and a third piece is without translation."""
     draw = np.random.default_rng(1)
