@@ -64,7 +64,7 @@ def tune_command(
     from trdec.progress import ProgressDisplay
     from trdec.search.beam import BeamSettings
     from trdec.search.limits import Normalisation
-    from trdec.training.tuning import BEAMS, POWERS, best_trial, set_search, trials
+    from trdec.training.tuning import BEAMS, POWERS, best_trial, check_free, set_search, trials
     from trdec.translation.source import ParsedLine, parsed_lines
     from trdec.translation.translator import Translator
     from trdec.translation.workers import Workers
@@ -89,7 +89,10 @@ def tune_command(
     lines: list[str | ParsedLine] = [*parsed_lines(translator.codec.system, texts, source_trees, len(texts))]
     tokenise = bleu_tokeniser(references, configuration.data.target_tokeniser != "none")
     total = len(beams) * len(lines)
+    if not keep:
+        check_free(model)  # before a search that takes long, and again when it has ended
     with contextlib.ExitStack() as opened:
+        stream = opened.enter_context(writing(output))
         show = opened.enter_context(ProgressDisplay(standard_error()))
         workers = opened.enter_context(Workers(jobs, load)) if jobs > 1 else None
 
@@ -97,8 +100,7 @@ def tune_command(
             show("translating dev", done, total)
 
         every = list(trials(translator, lines, references, beams, powers, tokenise, progress, workers))
-    best = best_trial(every)
-    with writing(output) as stream:
+        best = best_trial(every)
         stream.write(_json(every, best) if as_json else _table(every, best))
     if not keep:
         set_search(model, best.search)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -97,10 +98,20 @@ def _score(translation: Translation, power: float) -> float:
     return Normalisation(power).score(translation.log_prob, len(translation.actions), 0)
 
 
+def check_free(directory: Path) -> None:
+    """Raise TrainingError if a training is running in the directory."""
+    with _free(directory):
+        pass
+
+
+def _free(directory: Path) -> AbstractContextManager[None]:
+    refusal = TrainingError(f"{directory}: a training is running in this directory. Tune the model when it has ended.")
+    return locked(directory / ".lock", refusal)
+
+
 def set_search(directory: Path, search: SearchConfiguration) -> None:
     """Make this how the model in a directory translates unless told otherwise."""
-    refusal = TrainingError(f"{directory}: a training is running in this directory. Tune the model when it has ended.")
-    with locked(directory / ".lock", refusal):
+    with _free(directory):
         configuration = load_saved_configuration(directory).model_copy(update={"search": search})
         with write_errors(directory), replacing_model_file(directory, CONFIGURATION_FILE) as temporary:
             configuration.save(temporary)

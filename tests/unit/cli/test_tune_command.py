@@ -14,6 +14,7 @@ from support.model_directory import trained
 from trdec.cli.translate import translate_command
 from trdec.cli.tune import tune_command
 from trdec.configuration import load_saved_configuration
+from trdec.files import locked
 
 
 @pytest.fixture
@@ -104,3 +105,18 @@ def test_what_cannot_be_tuned_is_explained(model: Path, text: tuple[str, ...], t
         found = run(tune_command, *arguments)
         assert found.returncode == 1
         assert re.search(message, found.stderr), found.stderr
+
+
+def test_what_would_lose_a_long_search_is_noticed_before(
+    model: Path, text: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched: list[object] = []
+    monkeypatch.setattr("trdec.training.tuning.trials", lambda *given: searched.append(given) or [])
+    found = run(tune_command, model, *text, "--output", tmp_path / "none" / "table")
+    assert found.returncode == 1
+    assert "none" in found.stderr
+    with locked(model / ".lock"):
+        found = run(tune_command, model, *text)
+    assert found.returncode == 1
+    assert re.search("a training is running.*when it has ended", found.stderr)
+    assert not searched
