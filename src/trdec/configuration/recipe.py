@@ -24,6 +24,10 @@ ENOUGH_PAIRS = 64_000
 """A small corpus is seen until so many pairs were trained on, but at least ten times and at most forty."""
 
 
+PAIR_IN_ACTIONS = 100
+"""A guess at the source pieces and target steps of a pair, where batches count these."""
+
+
 def recipe_for(pairs: int, batch_size: int | None = None, accumulate: int = 1) -> tuple[Setting, ...]:
     """The settings that depend on a corpus's size, for this many sentence pairs.
 
@@ -79,7 +83,8 @@ def with_recipe(content: Mapping[str, Any], pairs: int) -> dict[str, Any]:
     what is known to work with our networks where it names its own.
     """
     in_actions = _given(content, "batches", "batch_type") == "actions"
-    sentences = None if in_actions else _positive(_given(content, "batches", "batch_size"))
+    size = _positive(_given(content, "batches", "batch_size"))
+    sentences = max(1, size // PAIR_IN_ACTIONS) if size and in_actions else size
     own_network = any(":" in str(_given(content, "system", part)) for part in ("encoder", "decoder"))
     unfit = {
         "batches.batch_size": in_actions,

@@ -58,6 +58,12 @@ def test_a_network_of_ones_own_is_given_nothing_that_it_may_lack(part: str) -> N
     assert {"lexical", "tie_embeddings"} == ours.keys() - own.keys()
 
 
+def test_a_batch_of_few_actions_is_a_pair() -> None:
+    found = with_recipe({"batches": {"batch_type": "actions", "batch_size": 8}}, 50)
+    assert found["batches"] == {"batch_type": "actions", "batch_size": 8}
+    assert found["training"]["validate_every"] == 50
+
+
 def test_a_corpus_at_home_is_counted(write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "a.src").write_text("a line\n" * 640)
@@ -90,7 +96,7 @@ def test_what_a_file_says_stands_beside_the_recipe(write: Any, tmp_path: Path) -
     steps = load_configuration(
         write(MINIMAL), [f"folder={tmp_path}", *["batches.batch_type=actions", "batches.batch_size=800"]]
     )
-    assert steps.training.max_updates == load_configuration(write(MINIMAL), [f"folder={tmp_path}"]).training.max_updates
+    assert steps.training.max_updates == 22 * 3000 / 8  # a pair is taken for a hundred actions
 
 
 def test_without_its_corpus_a_file_is_still_read(write: Any) -> None:
