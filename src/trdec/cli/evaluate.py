@@ -42,7 +42,10 @@ TokeniseOption = Annotated[
 
 
 NoTerOption = Annotated[
-    bool, typer.Option("--no-ter", help="Leave out TER, which takes up to tens of milliseconds per sentence.")
+    bool,
+    typer.Option(
+        "--no-ter", help="Leave out TER, which takes up to tens of milliseconds per sentence, in Chinese up to seconds."
+    ),
 ]
 
 
@@ -82,6 +85,7 @@ def evaluate_command(
     """
     from trdec.errors import UsageError
     from trdec.evaluation.scores import (
+        NO_TER,
         check_aligned,
         evaluate_texts,
         file_name,
@@ -105,6 +109,8 @@ def evaluate_command(
         tree_scores = _tree_scores(trees, lines, reference, reference_trees, tree_format, transforms)
     chosen = chosen_bleu_tokeniser(tokenise, references)
     found = evaluate_texts(lines, references, sources, tree_scores, chosen, examples, not no_ter)
+    if found.scores.ter is None and not no_ter:
+        say(NO_TER)
     if as_json:
         print(json.dumps(found.to_json(), ensure_ascii=False, indent=2))
     else:

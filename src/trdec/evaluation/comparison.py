@@ -10,9 +10,19 @@ from typing import Any
 
 from trdec.errors import UsageError
 from trdec.evaluation.lengths import LengthCounts, LengthDifferences, count_lengths, length_differences
-from trdec.evaluation.scores import Output, Scores, bleu_metric, check_aligned, score_texts, sentence_scores
+from trdec.evaluation.scores import (
+    Output,
+    Scores,
+    SplitWords,
+    bleu_metric,
+    check_aligned,
+    score_texts,
+    sentence_scores,
+    ter_metric,
+    word_splitter,
+    word_tokeniser,
+)
 from trdec.evaluation.significance import SEED, PairedTests, Significance, pair_seeds, without_partner
-from trdec.evaluation.ter import ter_metric
 from trdec.evaluation.trees import TreeScores, score_trees
 from trdec.evaluation.word_accuracy import FREQUENCY_GROUPS, WordAccuracy, bleu_splitter, word_accuracy
 from trdec.files import split_words
@@ -39,7 +49,9 @@ class ComparisonOptions:
     examples: int = 10
     """How many sentences to show on which the systems differ most."""
     ter: bool = True
-    """Whether TER is computed, which takes longer than everything else: up to tens of milliseconds per sentence."""
+    """Whether TER is computed, which takes longer than everything else: up to tens of milliseconds per sentence, and in
+    Chinese, where every character is a word, up to seconds.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +151,8 @@ class Comparison:
     different: tuple[Difference, ...]
     """The sentences on which systems differ most, the most different first."""
     options: ComparisonOptions
+    word_tokeniser: str
+    """The tokeniser that finds the words of which lengths are counted; none stands for white space."""
 
     def to_json(self) -> dict[str, Any]:
         """Everything as JSON has it: plain dictionaries, lists, strings and numbers."""
@@ -146,6 +160,7 @@ class Comparison:
         return {
             "sentences": self.sentences,
             "tokenise": options.tokenise,
+            "word_tokeniser": self.word_tokeniser,
             "tests": {"samples": options.samples, "trials": options.trials, "seed": options.seed}
             if options.significance
             else None,
@@ -173,11 +188,14 @@ def compare(
         by_system.setdefault(output.system, []).append(output)
     if not by_system:
         raise UsageError("expected the outputs of at least one system, found none.")
-    buckets = length_buckets(references, options.boundaries)
+    words_by = word_tokeniser(references, options.tokenise)
+    split_lengths = word_splitter(words_by)
+    buckets = length_buckets(references, options.boundaries, split_lengths)
     first = next(iter(by_system.values()))
     numbers = (options.samples, options.trials, options.seed)
     tests = PairedTests(bleu_metric(options.tokenise, references), *numbers)
-    ter_tests = PairedTests(ter_metric(references), *numbers) if options.ter else None
+    ter = ter_metric(references, options.tokenise) if options.ter else None
+    ter_tests = PairedTests(ter, *numbers) if ter else None
     split = bleu_splitter(options.tokenise)
     systems: list[SystemRow] = []
     for name, seeds in by_system.items():
@@ -201,14 +219,14 @@ def compare(
                 paired_ter=paired_ter,
                 buckets=bleu,
                 gains=_less(bleu, base.buckets if base else bleu),
-                histogram=length_differences(lines, references),
-                lengths=count_lengths(lines, references),
+                histogram=length_differences(lines, references, split_lengths),
+                lengths=count_lengths(lines, references, split_lengths),
                 words=None if training_counts is None else word_accuracy(lines, references, training_counts, split),
                 trees=_tree_scores(seeds, reference_trees),
             )
         )
     different = most_different(references, [seeds[0].lines for seeds in by_system.values()], options.examples)
-    return Comparison(len(references), tuple(systems), buckets, different, options)
+    return Comparison(len(references), tuple(systems), buckets, different, options, words_by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,14 +248,16 @@ class Bucket:
         return {"shortest": self.shortest, "longest": self.longest, "sentences": len(self.sentences)}
 
 
-def length_buckets(references: Sequence[str], boundaries: Sequence[int] = BOUNDARIES) -> tuple[Bucket, ...]:
+def length_buckets(
+    references: Sequence[str], boundaries: Sequence[int] = BOUNDARIES, split: SplitWords = split_words
+) -> tuple[Bucket, ...]:
     """Buckets of sentences by the length of their references in words; some may be empty."""
     if not boundaries or boundaries[0] < 1 or any(low >= high for low, high in pairwise(boundaries)):
         raise UsageError(
             "expected the longest lengths of buckets, ascending and at least 1 (such as 10,20,30,40), "
             f"found {','.join(map(str, boundaries)) or 'none'}."
         )
-    lengths = [len(split_words(reference)) for reference in references]
+    lengths = [len(split(reference)) for reference in references]
     # A reference without words belongs to the first bucket, so that every sentence belongs to one.
     edges = [-1, *boundaries]
     return tuple(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean, pstdev
 from typing import Any
 
+from trdec.evaluation.scores import SplitWords
 from trdec.files import split_words
 
 
@@ -66,11 +67,13 @@ class LengthDifferences:
         }
 
 
-def length_differences(outputs: Iterable[Sequence[str]], references: Sequence[str]) -> LengthDifferences:
+def length_differences(
+    outputs: Iterable[Sequence[str]], references: Sequence[str], split: SplitWords = split_words
+) -> LengthDifferences:
     """The histogram over all outputs of a system."""
-    expected = [len(split_words(reference)) for reference in references]
+    expected = [len(split(reference)) for reference in references]
     counts = Counter(
-        len(split_words(line)) - length for lines in outputs for line, length in zip(lines, expected, strict=True)
+        len(split(line)) - length for lines in outputs for line, length in zip(lines, expected, strict=True)
     )
     return LengthDifferences(dict(sorted(counts.items())))
 
@@ -126,10 +129,12 @@ class LengthCounts:
         }
 
 
-def count_lengths(outputs: Sequence[Sequence[str]], references: Sequence[str]) -> LengthCounts:
+def count_lengths(
+    outputs: Sequence[Sequence[str]], references: Sequence[str], split: SplitWords = split_words
+) -> LengthCounts:
     """The lengths in all outputs of a system, and in the references as often as there are outputs."""
-    written = Counter(len(split_words(line)) for lines in outputs for line in lines)
-    expected = Counter(len(split_words(reference)) for reference in references)
+    written = Counter(len(split(line)) for lines in outputs for line in lines)
+    expected = Counter(len(split(reference)) for reference in references)
     return LengthCounts(
         dict(sorted(written.items())),
         {length: count * len(outputs) for length, count in sorted(expected.items())},

@@ -247,24 +247,34 @@ def table_section(table: Table) -> str:
 
 
 def _page_differences(comparison: Comparison) -> str:
-    parts = ['<p class="note">Words that the reference does not have in that place are marked.</p>']
+    has_spaces = comparison.word_tokeniser == "none"
+    split, between = (split_words, " ") if has_spaces else (_characters, "")
+    what = "Words" if has_spaces else "Characters"
+    parts = [f'<p class="note">{what} that the reference does not have in that place are marked.</p>']
     for difference in comparison.different:
         parts.append(f"<h3>Line {difference.index:,}, chrF++ {difference.spread:.1f} apart</h3>\n<dl>")
         parts.append(f"<dt>reference</dt><dd>{escape(difference.reference)}</dd>")
         for row, text, score in zip(comparison.systems, difference.texts, difference.scores, strict=True):
-            marked = _marked(text, difference.reference) or "<em>nothing</em>"
+            marked = _marked(split(text), split(difference.reference), between) or "<em>nothing</em>"
             parts.append(f"<dt>{escape(row.name)}, {score:.1f}</dt><dd>{marked}</dd>")
         parts.append("</dl>")
     return "\n".join(parts)
 
 
-def _marked(text: str, reference: str) -> str:
-    """The text, with the words marked that a shortest edit of the reference would insert."""
-    words = split_words(text)
-    matcher = SequenceMatcher(None, split_words(reference), words, autojunk=False)
+def _characters(text: str) -> list[str]:
+    """What a reader takes for a character: a letter with all its marks."""
+    import regex  # slow to import
+
+    found: list[str] = regex.findall(r"\X", text)
+    return found
+
+
+def _marked(words: Sequence[str], reference: Sequence[str], between: str) -> str:
+    """The words, joined, with those marked that a shortest edit of the reference would insert."""
+    matcher = SequenceMatcher(None, reference, words, autojunk=False)
     parts = []
     for kind, _, _, start, end in matcher.get_opcodes():
         if start < end:
-            run = escape(" ".join(words[start:end]))
+            run = escape(between.join(words[start:end]))
             parts.append(run if kind == "equal" else f"<mark>{run}</mark>")
-    return " ".join(parts)
+    return between.join(parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,10 +10,11 @@ from typing import Any
 
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
 
 from trdec.detection import UNSPACED, looks_raw, main_script
 from trdec.errors import TextFormatError, UsageError
-from trdec.evaluation.ter import ter_metric
+from trdec.evaluation.ter import RememberingTER
 from trdec.evaluation.trees import TreeScores
 from trdec.files import STANDARD, Line, read_lines, split_words
 from trdec.trees import brackets, treebank
@@ -22,6 +23,21 @@ from trdec.trees.tree import Nonterminal
 
 TOKENISERS = ("none", "13a", "intl", "zh", "char", "ja-mecab", "ko-mecab", "flores200")
 """sacreBLEU's tokenisers; the last three need another package or a download."""
+
+SPACED = ("none", "13a", "intl")
+"""Those that split a text only at spaces and punctuation."""
+
+WITHOUT_SPACES = ("Han", "Hiragana", *UNSPACED)
+"""Scripts in which no space parts words; Japanese counts as Hiragana."""
+
+SplitWords = Callable[[str], Sequence[str]]
+"""How a line is split into words."""
+
+NO_TER = (
+    "TER is left out: sacreBLEU's TER does not find the words of this script. "
+    "To have it, split all texts into words and score them with the tokeniser none."
+)
+"""What to say where TER was asked for and cannot be computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +60,7 @@ class Scores:
     bleu: Metric
     chrf: Metric
     ter: Metric | None
-    """None if it was not asked for."""
+    """None if it was not asked for, or if sacreBLEU's does not find the words of the script."""
     length_ratio: float
     sentences: int
     hypothesis_words: int
@@ -83,7 +99,7 @@ def score_texts(
     return Scores(
         bleu=Metric("BLEU", bleu_score.score, str(bleu.get_signature())),
         chrf=Metric("chrF++", chrf_score.score, str(chrf.get_signature())),
-        ter=_ter(hypotheses, references) if with_ter else None,
+        ter=_ter(hypotheses, references, tokenise) if with_ter else None,
         length_ratio=bleu_score.sys_len / bleu_score.ref_len,
         sentences=len(references),
         hypothesis_words=bleu_score.sys_len,
@@ -91,9 +107,11 @@ def score_texts(
     )
 
 
-def _ter(hypotheses: Sequence[str], references: Sequence[str]) -> Metric:
-    ter = ter_metric()
-    score = ter.corpus_score(list(hypotheses), [list(references)]).score
+def _ter(hypotheses: Sequence[str], references: Sequence[str], tokenise: str) -> Metric | None:
+    ter = ter_metric(references, tokenise)
+    if ter is None:
+        return None
+    score = ter.corpus_score(list(hypotheses), None).score
     return Metric("TER", score, str(ter.get_signature()))
 
 
@@ -145,9 +163,36 @@ def tokenisation_warning(references: Sequence[str], tokenise: str) -> str | None
     )
 
 
+def word_tokeniser(references: Sequence[str], tokenise: str) -> str:
+    """The tokeniser that finds the words of a text wherever words are counted: none stands for white space.
+
+    It is BLEU's in a script without spaces, and none in every other: there white space gives the words.
+    """
+    has_spaces = tokenise in SPACED or main_script(references) not in WITHOUT_SPACES
+    return "none" if has_spaces else tokenise
+
+
+def word_splitter(tokenise: str) -> SplitWords:
+    """Splits a line into the words that this tokeniser finds: with none, at ASCII white space."""
+    if tokenise == "none":
+        return split_words
+    tokeniser = bleu_metric(tokenise).tokenizer
+    return lambda line: tokeniser(line).split()  # as BLEU does: an ideographic space is no word
+
+
 def chrf_metric() -> CHRF:
     """sacreBLEU's chrF++: chrF with words and pairs of words besides characters."""
     return CHRF(word_order=2)
+
+
+def ter_metric(references: Sequence[str], tokenise: str = "none") -> TER | None:
+    """sacreBLEU's TER against these references, each Chinese character a word; None if it does not find the words."""
+    documents = [list(references)]
+    if word_tokeniser(references, tokenise) == "none":
+        return RememberingTER(references=documents)
+    if main_script(references) == "Han":
+        return RememberingTER(normalized=True, asian_support=True, references=documents)
+    return None  # sacreBLEU would leave whole runs of kana, and whole lines of Thai, in one piece
 
 
 def sentence_scores(hypotheses: Sequence[str], references: Sequence[str]) -> list[float]:
@@ -254,7 +299,7 @@ class Evaluation:
 
     scores: Scores
     source_words: int | None
-    """Words in the source, if it was given."""
+    """Words in the source, if it was given, as its own script has them."""
     source_ratio: float | None
     """Words of the translation for each word of the source."""
     trees: TreeScores | None
@@ -283,8 +328,8 @@ def evaluate_texts(
     """Scores of the hypotheses, and the worst translations, as many as `examples`."""
     words = ratio = None
     if sources is not None:
-        words = _count(sources)
-        ratio = _count(hypotheses) / words if words else None
+        words = _count(sources, word_tokeniser(sources, bleu_tokeniser(sources)))
+        ratio = _count(hypotheses, word_tokeniser(references, tokenise)) / words if words else None
     return Evaluation(
         scores=score_texts(hypotheses, references, tokenise, with_ter),
         source_words=words,
@@ -294,8 +339,9 @@ def evaluate_texts(
     )
 
 
-def _count(lines: Sequence[str]) -> int:
-    return sum(len(split_words(line)) for line in lines)
+def _count(lines: Sequence[str], tokenise: str) -> int:
+    split = word_splitter(tokenise)
+    return sum(len(split(line)) for line in lines)
 
 
 def _worst(

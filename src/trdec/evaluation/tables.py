@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from trdec.evaluation.comparison import Comparison, SystemRow
+from trdec.evaluation.scores import NO_TER
 from trdec.evaluation.significance import LEVELS, Significance
 from trdec.evaluation.trees import Agreement
 from trdec.evaluation.word_accuracy import FREQUENCY_GROUPS
@@ -43,10 +44,14 @@ def scores_table(comparison: Comparison) -> Table:
     rows = [tuple(_scores_row(row, row is systems[0])) for row in systems]
     means = [row.mean for row in systems]
     best = frozenset((number, 2) for number, mean in enumerate(means) if mean == max(means))
-    left_out = {*(() if comparison.options.ter else ("TER",)), *(() if tested else ("p bootstrap", "p randomisation"))}
+    left_out = {*(() if _has_ter(comparison) else ("TER",)), *(() if tested else ("p bootstrap", "p randomisation"))}
     kept = [column for column, name in enumerate(header) if name not in left_out]
     shown, *cells = (tuple(row[column] for column in kept) for row in (header, *rows))
     return Table(shown, tuple(cells), tuple(_scores_notes(comparison)), best)
+
+
+def _has_ter(comparison: Comparison) -> bool:
+    return comparison.systems[0].ter_mean is not None
 
 
 def _scores_row(row: SystemRow, is_first: bool) -> Iterator[str]:
@@ -71,8 +76,12 @@ def _scores_notes(comparison: Comparison) -> Iterator[str]:
     several = any(len(row.scores) > 1 for row in comparison.systems)
     if several:
         yield "Means over seeds ± sample standard deviations."
-    if options.ter:
+    if _has_ter(comparison):
         yield "TER counts edits per 100 words of the reference: lower is better. The gain and the p-values are BLEU's."
+        if comparison.word_tokeniser != "none":
+            yield "In TER every Chinese character is a word."
+    elif options.ter:
+        yield NO_TER
     if options.significance:
         yield from marks_notes(first, options.samples, options.trials, options.seed, several)
         yield from (note for row in comparison.systems if row.paired and (note := untested_note(row.name, row.paired)))
@@ -130,7 +139,13 @@ def buckets_table(comparison: Comparison) -> Table:
         for row in comparison.systems
     )
     note = f"BLEU by the number of words in the reference, in brackets the gain over {first.name}."
-    return Table(header, (counts, *rows), (note,))
+    return Table(header, (counts, *rows), (note, *_words_notes(comparison)))
+
+
+def _words_notes(comparison: Comparison) -> Iterator[str]:
+    """What a word is, where it is not what stands between spaces."""
+    if comparison.word_tokeniser != "none":
+        yield f"Words are those that sacreBLEU's tokeniser {comparison.word_tokeniser} finds."
 
 
 def _bucket(bleu: float | None, gain: float | None, is_first: bool) -> str:
@@ -152,7 +167,7 @@ def lengths_table(comparison: Comparison) -> Table:
         for row in comparison.systems
     )
     note = "Words of the translation minus words of the reference, and the share of sentences for each difference."
-    return Table(header, rows, (note,))
+    return Table(header, rows, (note, *_words_notes(comparison)))
 
 
 def _group(low: int | None, high: int | None) -> str:
@@ -177,6 +192,7 @@ def length_agreement_table(comparison: Comparison) -> Table:
     notes = (
         "Exact length: translations with exactly as many words as the reference. Distance: words more or fewer.",
         "The most overused length is the one that most exceeds its number of references.",
+        *_words_notes(comparison),
     )
     return Table(header, rows, notes)
 

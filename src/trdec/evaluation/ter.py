@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -12,14 +11,11 @@ REMEMBERED = 2**15
 """Pairs of sentences whose edits are remembered."""
 
 
-def ter_metric(references: Sequence[str] | None = None) -> TER:
-    """sacreBLEU's TER with its default settings: lower is better, and case does not count."""
-    return _RememberingTER(references=None if references is None else [list(references)])
-
-
 # A long, poor translation takes tens of milliseconds, and a comparison asks for the same pair many times: for the
 # score, and for the two paired tests against every other system.
-class _RememberingTER(TER):
+class RememberingTER(TER):
+    """sacreBLEU's TER: lower is better, and case does not count."""
+
     def _compute_segment_statistics(self, hypothesis: str, ref_kwargs: dict[str, Any]) -> list[float]:
         return list(_statistics(hypothesis, tuple(" ".join(words) for words in ref_kwargs["ref_words"])))
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trdec.evaluation.scores import bleu_metric
+from trdec.evaluation.scores import SPACED, SplitWords, bleu_metric, word_splitter
 from trdec.evaluation.trees import Agreement
 from trdec.files import split_words
-
-SplitWords = Callable[[str], Sequence[str]]
-"""How a line is split into words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +63,8 @@ class WordAccuracy:
 
 def bleu_splitter(tokenise: str = "none") -> SplitWords:
     """Splits lines into words as BLEU with this tokeniser does; tokenised text is split at ASCII whitespace."""
+    if tokenise not in SPACED:
+        return word_splitter(tokenise)
     tokeniser = bleu_metric(tokenise).tokenizer
     return lambda line: split_words(tokeniser(line))
 

@@ -20,11 +20,11 @@ from trdec.evaluation.scores import (
     read_texts,
     read_trees,
     tokenisation_warning,
+    word_splitter,
 )
 from trdec.evaluation.word_accuracy import bleu_splitter, count_words
 from trdec.experiment.plan import Plan, Run, Stage
 from trdec.experiment.run import Records
-from trdec.files import split_words
 from trdec.trees.tree import Nonterminal
 
 _log = logging.getLogger(__name__)
@@ -205,12 +205,9 @@ def samples(results: Results) -> list[Sample]:
     """As many lines as the experiment asks for, spread over the test text."""
     source, target = results.plan.text(results.stage)
     sources, references = read_texts(source), read_references(target)
+    split = word_splitter(results.comparison.word_tokeniser)
     chosen = spread_samples(
-        [
-            number
-            for number, text in enumerate(references)
-            if SHORTEST_SAMPLE <= len(split_words(text)) <= LONGEST_SAMPLE
-        ],
+        [number for number, text in enumerate(references) if SHORTEST_SAMPLE <= len(split(text)) <= LONGEST_SAMPLE],
         results.plan.experiment.samples,
     )
     outputs = [results.of(system)[0].output for system in results.systems()]

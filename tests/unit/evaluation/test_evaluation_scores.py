@@ -16,8 +16,7 @@ from sacrebleu.metrics.ter import TER
 
 from support.degraded import VOCABULARY, degraded, invented
 from trdec.errors import TextFormatError, UsageError
-from trdec.evaluation.scores import evaluate_texts, score_texts, sentence_scores
-from trdec.evaluation.ter import ter_metric
+from trdec.evaluation.scores import evaluate_texts, score_texts, sentence_scores, ter_metric
 
 lines = st.lists(st.sampled_from(VOCABULARY), max_size=12).map(" ".join)
 pairs = st.lists(st.tuples(lines, lines.filter(bool)), min_size=1, max_size=8)

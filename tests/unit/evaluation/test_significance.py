@@ -15,9 +15,8 @@ from sacrebleu.significance import PairedTest, Result
 
 from support.degraded import degraded, invented
 from trdec.errors import UsageError
-from trdec.evaluation.scores import Output, bleu_metric
+from trdec.evaluation.scores import Output, bleu_metric, ter_metric
 from trdec.evaluation.significance import Paired, PairedTests, Significance, pair_seeds, without_partner
-from trdec.evaluation.ter import ter_metric
 from unit.evaluation.test_evaluation_scores import sacrebleu, write
 
 REFERENCES = invented(60)
