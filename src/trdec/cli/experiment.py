@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trdec.cli.options import DaskOption, say, standard_error
+from trdec.errors import TrdecError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
     from trdec.experiment.configuration import ExperimentConfiguration
@@ -43,6 +45,7 @@ def experiment_command(
     """Train systems with seeds, translate, score, and report; after an interruption, the same command resumes."""
     from trdec.experiment.configuration import EXPERIMENT_FILE, load_experiment
     from trdec.experiment.display import ExperimentDisplay
+    from trdec.experiment.earlier import with_earlier
     from trdec.experiment.plan import make_plan
     from trdec.experiment.run import execute
 
@@ -51,13 +54,14 @@ def experiment_command(
         _show_plan(chosen, jobs)
         return
     plan = make_plan(chosen)
+    earlier = _earlier(chosen)
     if report_only:
-        _report(plan, {})
+        _report(plan, earlier, [])
         return
     _make_toy(chosen, plan)
     plan.check_files()
     plan.directory.mkdir(parents=True, exist_ok=True)
-    chosen.save(plan.directory / EXPERIMENT_FILE)
+    with_earlier(chosen, earlier).save(plan.directory / EXPERIMENT_FILE)
     with _machines(dask, chosen.memory) as machines, ExperimentDisplay(plan, standard_error()) as display:
         try:
             failures = execute(plan, jobs if dask is None else len(plan.runs), display, machines)
@@ -65,9 +69,9 @@ def experiment_command(
             say("trdec: interrupted; trainings wrote checkpoints. Run the same command again to resume.")
             raise typer.Exit(130) from None
     _list_failures(failures)
-    failed = {failure.run.name for failure in failures}
-    if len(failed) < len(plan.runs):
-        _report(plan, {failure.run.name: failure.reason for failure in failures})
+    ended = {failure.run.name for failure in failures if failure.ends_run}
+    if any(run.name not in ended for run in plan.runs):
+        _report(plan, earlier, failures)
     if failures:
         raise typer.Exit(1)
 
@@ -81,11 +85,38 @@ def _machines(scheduler: str | None, memory: float) -> AbstractContextManager[Ma
     return cluster_of(scheduler, memory)
 
 
-def _report(plan: Plan, failures: dict[str, str]) -> None:
+def _earlier(chosen: ExperimentConfiguration) -> ExperimentConfiguration | None:
+    """What the folder was asked for before; a file that cannot be read any more is no reason to stop."""
+    from trdec.experiment.earlier import earlier_experiment
+
+    try:
+        return earlier_experiment(chosen)
+    except TrdecError as error:
+        say(f"WARNING: {chosen.output} was used before, but it cannot be read for what:\n  {error}")
+        return None
+
+
+def _report(plan: Plan, earlier: ExperimentConfiguration | None, failures: Sequence[Failure]) -> None:
+    """Report on the runs of the plan, and on those that its folder has from before."""
+    from trdec.experiment.earlier import covering_plan
     from trdec.experiment.plan import shell_command
     from trdec.experiment.report import write_report
 
-    written = write_report(plan, failures, shell_command(sys.argv[1:]))
+    try:
+        covering = covering_plan(plan, earlier)
+    except TrdecError as error:
+        say(f"WARNING: runs that {plan.directory} has from before are not in the report:\n  {error}")
+        covering = plan
+    reasons: dict[str, str] = {}
+    for failure in failures:
+        before = f"{reasons[failure.run.name]}\n" if failure.run.name in reasons else ""
+        reasons[failure.run.name] = f"{before}failed to {failure.stage}: {failure.reason}"
+    written = write_report(covering, reasons, shell_command(sys.argv[1:]))
+    if written.kept is not None:
+        say(
+            f"WARNING: {written.counts} had counts that the new one lacks: {', '.join(written.kept.runs)}. "
+            f"The old file is kept as {written.kept.path}."
+        )
     say(f"the report is in {written.html} and {written.markdown}")
     print(written.html)
 

@@ -356,7 +356,8 @@ changes: {batches.batch_type: sentences, batches.batch_size: 32}
 * **Ensembles.** With `ensembles: true`, all seeds of a system also translate together, once their trainings have
   ended, with the search of the first seed's model; the report compares the ensembles with each other.
 * **Failures.** A run that fails does not stop the others; it is listed at the end and in the report, and the command
-  ends with 1.
+  ends with 1. One whose loss on dev could not be divided into tree and words is listed, too, but translates all the
+  same.
 * **Fair.** All systems get the same updates, batches, sizes and rates. Count batches in sentences, as the files in
   `configs/experiments` do (but `paper-or-en.yaml`), without `training.early_stopping`, and every system sees the same
   number of sentence pairs.
@@ -370,6 +371,10 @@ changes: {batches.batch_type: sentences, batches.batch_size: 32}
 * **Piece by piece.** Beside its report an experiment leaves `counts.json`: what BLEU counts in each sentence, and
   nothing of the text. `trdec table ONE/counts.json ANOTHER/counts.json` makes one table of runs that were made on
   several machines or days, with the same tests as if all had been in one experiment.
+* **Today these, tomorrow those.** After `systems=[ccg]` or `seeds=[4]`, the report and `counts.json` also cover the
+  systems and seeds that the same output was asked for before, where their runs are finished and were trained as the
+  experiment trains now. The first system stays the first, unless `systems` names all of them. To leave a run out,
+  remove its folder. Runs that only the old `counts.json` has are kept as `counts-1.json`, and the command names them.
 
 This page is generated: `python -m trdec.experiment.configuration > docs/experiments.md`.
 """

@@ -6,6 +6,7 @@ instead, and it is enough to test the runs of one experiment against those of an
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -127,12 +128,22 @@ def counts_of(results: Results) -> CountsFile:
     )
 
 
+KEYS_THAT_CAME_LATER: dict[str, object] = {"model.lexical": False, "training.guidance": 0.0}
+"""Keys that are younger than counts which are kept, each with the value at which a training is what it was before.
+
+With that value a key has no part in the checksum of a recipe: kept counts then stand for the same training today.
+"""
+
+
 def recipe_checksum(training: Configuration, checksums: Iterable[str]) -> str:
     """A checksum that is equal for trainings of the same network, in the same way, on files of the same content."""
     keys = {
         key: value
         for key, value in flatten(training)
-        if key != "seed" and key not in KEYS_WITHOUT_EFFECT and not isinstance(value, Path)
+        if key != "seed"
+        and key not in KEYS_WITHOUT_EFFECT
+        and not isinstance(value, Path)
+        and not (key in KEYS_THAT_CAME_LATER and value == KEYS_THAT_CAME_LATER[key])
     }
     files = sorted(checksums)
     return checksum_of_text(json.dumps({"keys": keys, "files": files}, sort_keys=True, default=str))
@@ -150,6 +161,39 @@ def write_counts(path: Path, content: CountsFile) -> None:
     with writing(path) as stream:
         json.dump(content.model_dump(mode="json", exclude_none=True), stream, indent=1, ensure_ascii=False)
         stream.write("\n")
+
+
+@dataclass(frozen=True, slots=True)
+class KeptCounts:
+    """A file of counts that was renamed before others took its name, and what only it has."""
+
+    path: Path
+    runs: tuple[str, ...]
+    """`trdec-binary, seed 2 (test)`."""
+
+
+def replace_counts(path: Path, content: CountsFile) -> KeptCounts | None:
+    """Write the counts of an experiment in place of those that are there.
+
+    Counts that would be lost are kept: models and translations may be gone. The old file then gets another name.
+    """
+    kept = None
+    if path.exists() and (lost := _only_in(path, content)):
+        names = (path.with_name(f"{path.stem}-{number}{path.suffix}") for number in itertools.count(1))
+        kept = KeptCounts(next(name for name in names if not name.exists()), lost)
+        path.rename(kept.path)
+    write_counts(path, content)
+    return kept
+
+
+def _only_in(path: Path, content: CountsFile) -> tuple[str, ...]:
+    """The runs of a file, each with a text it was scored on, that these counts do not have."""
+    try:
+        before = read_counts(path)
+    except FileError:
+        return ("what cannot be read",)
+    found = {(run.name, text) for run in content.runs for text in run.counts}
+    return tuple(f"{run.name} ({text})" for run in before.runs for text in run.counts if (run.name, text) not in found)
 
 
 def read_counts(path: Path) -> CountsFile:
@@ -281,6 +325,7 @@ def _table(runs: Sequence[CountedRun], text: Text, tokenise: str, published: dic
         "gain": tested(lambda row, _: f"{row.gain:+.2f}"),
         "p bootstrap": tested(lambda _, paired: f"{paired.p_bootstrap:.4f}"),
         "p randomisation": tested(lambda _, paired: f"{paired.p_randomisation:.4f}"),
+        **_search_columns(runs),
         "minutes to train": lambda row: _mean([run.seconds for run in row.runs], 60, "{:.0f}"),
         "parameters": lambda row: _mean([run.parameters for run in row.runs], 1_000_000, "{:.1f} M"),
     }
@@ -292,12 +337,27 @@ def _table(runs: Sequence[CountedRun], text: Text, tokenise: str, published: dic
     if len(rows) > 1:
         notes += marks_notes(rows[0].system, tests.samples, tests.trials, tests.seed, several)
     notes += [note for row in rows if row.paired and (note := untested_note(row.system, row.paired))]
+    if mixed := [row.system for row in rows if len({(run.beam_size, run.length_power) for run in row.runs}) > 1]:
+        notes.append(
+            f"Runs of {', '.join(mixed)} were searched in different ways: beams or length powers are listed in the "
+            "order of the seeds."
+        )
     return Table(
         tuple(columns),
         tuple(tuple(cell(row) for cell in columns.values()) for row in rows),
         tuple(notes),
         frozenset((number, 2) for number, mean in enumerate(means) if mean == max(means)),
     )
+
+
+def _search_columns(runs: Sequence[CountedRun]) -> dict[str, Callable[[_Row], str]]:
+    """How each row was searched, as far as that is known of any run."""
+    columns: dict[str, Callable[[_Row], str]] = {
+        "beam": lambda row: _each([run.beam_size for run in row.runs]),
+        "length power": lambda row: _each([run.length_power for run in row.runs]),
+    }
+    is_known = any(run.beam_size is not None or run.length_power is not None for run in runs)
+    return columns if is_known else {}
 
 
 def _outputs(runs: Sequence[CountedRun], text: Text) -> list[Output]:
@@ -313,6 +373,14 @@ def _cell(scores: Sequence[float], paired: Significance | None = None) -> str:
         return EMPTY_CELL
     deviation = stdev(scores) if len(scores) > 1 else None
     return with_deviation(fmean(scores), deviation) + (paired.mark if paired else "")
+
+
+def _each(values: Sequence[float | None]) -> str:
+    """The value that all have, or the value of each."""
+    cells = [
+        EMPTY_CELL if value is None else f"{value:g}" if isinstance(value, float) else str(value) for value in values
+    ]
+    return cells[0] if len(set(cells)) == 1 else ", ".join(cells)
 
 
 def _mean(values: Sequence[float | None], unit: float, form: str) -> str:

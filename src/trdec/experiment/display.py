@@ -109,5 +109,6 @@ def _outcome(stage: Stage, record: dict[str, Any]) -> str:
         return f"best on dev: {search}, BLEU {chosen['bleu']['score']:.2f}"
     duration = timedelta(seconds=round(record["seconds"]))
     if stage == "train":
-        return f"trained in {duration}, dev perplexity {record['dev_perplexity']['all']:.2f}"
+        perplexity = record["dev_perplexity"]["all"]
+        return f"trained in {duration}, dev perplexity {'not finite' if perplexity is None else f'{perplexity:.2f}'}"
     return f"translated {record['sentences']:,} lines in {duration}"

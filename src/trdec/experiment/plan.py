@@ -35,8 +35,11 @@ from trdec.trees import brackets, treebank
 
 Stage = Literal["train", "tune", "dev", "score", "translate"]
 """`tune` chooses how to search, on dev, if decoding has several values. `translate` is of the text that is scored in
-the end; `dev` is of dev, where that is another text.
+the end; `dev` is of dev, where that is another text. `score` divides the loss on dev by kind of action.
 """
+
+ON_DEV: tuple[Stage, ...] = ("tune", "dev", "score")
+"""The stages that read dev, whatever is scored in the end."""
 
 
 @dataclass(frozen=True)
@@ -133,14 +136,14 @@ class Plan:
         return self.runs[0].training.folder
 
     def text(self, stage: Stage) -> tuple[Path, Path]:
-        """The source that a stage translates, and the reference it is scored against."""
+        """The source that a stage reads, and the reference that its translations are scored against."""
         dev = self.runs[0].training.data.dev
-        text = dev if stage in ("tune", "dev") else self.experiment.test or dev
+        text = dev if stage in ON_DEV else self.experiment.test or dev
         return self.folder / text.source, self.folder / text.target
 
     def source_parses(self, run: Run, stage: Stage) -> Path | None:
-        """The parses of the source that a stage translates, if the run's system reads such."""
-        test = None if stage in ("tune", "dev") else self.experiment.test
+        """The parses of the source that a stage reads, if the run's system reads such."""
+        test = None if stage in ON_DEV else self.experiment.test
         return _source_parses(run.training, test or run.training.located_data.dev)
 
     @property
@@ -157,9 +160,9 @@ class Plan:
         corpora = [getattr(corpus, name) for corpus in named for name in ("source", "target", *kinds)]
         models = [data.source_subwords.model, data.target_subwords.model]
         parent = run.training.training.start_from
-        if parent is not None and parent.is_dir():
-            models.append(parent / WEIGHTS)
-        code = [extension_file(name) for name in run.training.system.extensions]
+        if parent is not None:
+            models.append(parent / WEIGHTS if parent.is_dir() else parent)  # an archive is one file
+        code = [extension_file(name) for name in run.training.system.foreign_code]
         text = () if stage == "train" else (*self.text(stage), self.source_parses(run, stage))
         return tuple(dict.fromkeys(path for path in (*corpora, *models, *code, *text) if path is not None))
 

@@ -17,7 +17,7 @@ from trdec.evaluation.comparison import Comparison
 from trdec.evaluation.figures import FIGURES
 from trdec.evaluation.report import Content, Section, contents, escaped, page, table_markdown, table_section
 from trdec.evaluation.tables import EMPTY_CELL, Table, signatures
-from trdec.experiment.counts import counts_of, write_counts
+from trdec.experiment.counts import KeptCounts, counts_of, replace_counts
 from trdec.experiment.plan import Plan, shell_command
 from trdec.experiment.results import Dev, Results, Sample, collect, samples, training_curves
 from trdec.files import writing
@@ -40,6 +40,8 @@ class ReportFiles:
     json: Path
     counts: Path
     """What BLEU counted, without the text: see `trdec table`."""
+    kept: KeptCounts | None = None
+    """The counts that were there, if they have runs that these have not."""
 
 
 def write_report(plan: Plan, failures: Mapping[str, str], command: str) -> ReportFiles:
@@ -51,7 +53,8 @@ def write_report(plan: Plan, failures: Mapping[str, str], command: str) -> Repor
     (folder / "figures").mkdir(exist_ok=True)
     for name, svg in (figure for section in content for figure in section.figures):
         _write_text(folder / "figures" / f"{name}.svg", _standing_alone(svg))
-    written = ReportFiles(*(folder / name for name in ("report.md", "report.html", "report.json", "counts.json")))
+    reports = (folder / "report.md", folder / "report.html", folder / "report.json")
+    written = ReportFiles(*reports, counts=folder / "counts.json")
     title = plan.experiment.title
     _write_text(written.markdown, "\n".join(_markdown(title, content, chosen)) + "\n")
     sections = [_html_section(section) for section in content]
@@ -59,8 +62,7 @@ def write_report(plan: Plan, failures: Mapping[str, str], command: str) -> Repor
         sections.insert(-1, Section(SAMPLES, "\n".join(map(_sample_html, chosen)), "samples"))
     _write_text(written.html, page(title, sections))
     _write_text(written.json, json.dumps(report_json(results, failures, command), indent=2, ensure_ascii=False) + "\n")
-    write_counts(written.counts, counts_of(results))
-    return written
+    return replace(written, kept=replace_counts(written.counts, counts_of(results)))
 
 
 def report_json(results: Results, failures: Mapping[str, str], command: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -9,6 +10,7 @@ import platform
 import subprocess
 import threading
 import time
+import traceback
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -30,12 +32,17 @@ LAST_LINES = 5
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A stage that ended with an error, so that its run has no result."""
+    """A stage that ended with an error, or whose result cannot be used."""
 
     run: Run
     stage: Stage
     reason: str
     log: Path
+
+    @property
+    def ends_run(self) -> bool:
+        """Whether the stages after it cannot be done: no other stage needs the loss by kind of action."""
+        return self.stage != "score"
 
 
 class ExperimentObserver(Protocol):
@@ -70,20 +77,21 @@ def execute(plan: Plan, jobs: int, observer: ExperimentObserver, machines: Machi
     A test text is translated once everything else is done: until then, dev is all that anyone can tune on.
     """
     runner = _Runner(Records(plan), observer, machines or ThisMachine())
-    failures: dict[str, Failure] = {}
+    failures: list[Failure] = []
     with ThreadPoolExecutor(jobs) as pool:
         try:
             for runs, stages in _passes(plan):
-                due = [run for run in runs if not failures.keys() & {run.name, *(one.name for one in run.members)}]
+                ended = {failure.run.name for failure in failures if failure.ends_run}
+                due = [run for run in runs if not ended & {run.name, *(one.name for one in run.members)}]
                 for future in as_completed([pool.submit(runner.finish, run, stages) for run in due]):
                     if failure := future.result():
-                        failures[failure.run.name] = failure
+                        failures.append(failure)
         except BaseException:
             runner.close()
             pool.shutdown(cancel_futures=True)
             raise
     order = (*plan.runs, *plan.ensembles)
-    return sorted(failures.values(), key=lambda failure: order.index(failure.run))
+    return sorted(failures, key=lambda failure: order.index(failure.run))
 
 
 def _passes(plan: Plan) -> list[tuple[tuple[Run, ...], tuple[Stage, ...]]]:
@@ -132,7 +140,11 @@ class Records:
             record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise FileError(f"{path}: expected the record of a finished run, as JSON. Remove the file.") from error
-        return record if record.get("depends_on") == self._depends_on(run, stage) else None
+        before, now = record.get("depends_on"), self._depends_on(run, stage)
+        if stage == "score" and before is not None:
+            # Older records also name the test text, which scoring does not read.
+            before["files"] = {name: found for name, found in before["files"].items() if name in now["files"]}
+        return record if before == now else None
 
     def finish(self, run: Run, stage: Stage, record: Mapping[str, Any]) -> None:
         """Write the record of a finished stage."""
@@ -278,39 +290,55 @@ class _Runner:
         self._closed = False
 
     def finish(self, run: Run, stages: Sequence[Stage]) -> Failure | None:
-        """Run those of a run's stages that are not finished."""
-        run.directory.mkdir(parents=True, exist_ok=True)
+        """Run those of a run's stages that are not finished.
+
+        Whatever goes wrong ends this run and no other: trainings of hours may be running beside it.
+        """
         for stage in stages:
-            if stage not in run.commands:
+            if stage not in run.commands or self._closed:
                 continue
-            if self._closed:
-                return None
-            if self._records.finished(run, stage) is not None:
-                self._observer.skipped(run, stage)
-                continue
-            self._observer.started(run, stage)
-            began, log = time.monotonic(), log_of(run, stage)
+            log = log_of(run, stage)
             try:
-                status = self._machines.run(run, stage)
-                if self._closed:
-                    return None
-                reason = _reason(log, status) if status else None
-                if reason is None:
-                    record = _record(run, stage, time.monotonic() - began)
-                    self._records.finish(run, stage, record)
+                reason = self._finish_stage(run, stage, log)
             except (TrdecError, OSError) as error:
                 reason = str(error)
-            if reason is not None:
+            except Exception as error:  # noqa: BLE001  (a mistake of ours, which is listed with the run)
+                reason = _mistake(error, log)
+            if reason is not None and not self._closed:
                 failure = Failure(run, stage, reason, log)
                 self._observer.failed(failure)
                 return failure
-            self._observer.finished(run, stage, record)
+        return None
+
+    def _finish_stage(self, run: Run, stage: Stage, log: Path) -> str | None:
+        """Run a stage that is not finished; returns why it failed, or None."""
+        run.directory.mkdir(parents=True, exist_ok=True)
+        if self._records.finished(run, stage) is not None:
+            self._observer.skipped(run, stage)
+            return None
+        self._observer.started(run, stage)
+        began = time.monotonic()
+        status = self._machines.run(run, stage)
+        if self._closed:
+            return None
+        if status:
+            return _reason(log, status)
+        record = _record(run, stage, time.monotonic() - began)
+        self._records.finish(run, stage, record)
+        self._observer.finished(run, stage, record)
         return None
 
     def close(self) -> None:
         """End what is running, and start nothing more."""
         self._closed = True
         self._machines.close()
+
+
+def _mistake(error: Exception, log: Path) -> str:
+    """What went wrong where nothing should; the stage's log gets the place in the code."""
+    with contextlib.suppress(OSError), log.open("a", encoding="utf-8", errors="backslashreplace") as stream:
+        traceback.print_exception(error, file=stream)
+    return f"{type(error).__name__}: {error}"
 
 
 def _reason(log: Path, status: int) -> str:

@@ -131,6 +131,8 @@ class Loop(Generic[AnyBatch]):
                             f"a checkpoint is in {self.checkpoints.folder}. Run the same command again to resume.",
                             number,
                         )
+            if self.window.updates:  # patience ran out between two lines of the log, or max_updates was lowered
+                self._report()
             if not self._of_first(bool(self.best.kept)):  # max_updates was lowered to before the first validation
                 self._validate(scheduled=False)
                 self._checkpoint()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,6 +21,7 @@ from trdec.experiment.counts import (
     counts_tables,
     read_counts,
     recipe_checksum,
+    replace_counts,
     signature,
     write_counts,
 )
@@ -27,6 +29,17 @@ from trdec.experiment.counts import (
 REFERENCES = ["the cat eats fish .", "a dog sleeps in the house .", "the cat sleeps .", "fish swim in the sea ."] * 5
 GOOD = [line.replace("fish", "fishes") for line in REFERENCES]
 POOR = [line.replace("the", "a").replace("sleeps", "eats") for line in REFERENCES]
+
+RESULTS = Path(__file__).parents[3] / "docs" / "results"
+OR_EN = Path(__file__).parents[3] / "configs" / "or-en.yaml"
+OR_EN_FILES = (  # of the corpus and its subword models, which are not public
+    "d1fc271f0057f9bdae8948e763ad857672851cddb4bdfc37134b07c99a6a0751",
+    "828d36c9a37a670b282eb498a1654639ff72be03ff1c99aaceea533daa81609a",
+    "593494c579d5e5d7b57b17b4c58371ac95f1b5cba04357685799b89dce68604d",
+    "c127b58721f9513e1f46048c609a1ba08258a3725ad8a7ffc5aa7d8c27851f3a",
+    "a16448e7530b4e63510abbc6c77862f0a229cd666bc9ff9d4a4bd47b24fd5aeb",
+    "3123241df2511c695217b807f1b4ea1dfd7adfa1e04044bf9f597a88cd8e16f5",
+)
 
 lines = st.lists(st.lists(st.sampled_from(["a", "b", "c", "."]), max_size=9).map(" ".join), min_size=1, max_size=8)
 
@@ -63,10 +76,10 @@ def test_tests_of_the_counts_are_those_of_the_text() -> None:
     assert by_counts.difference == pytest.approx(by_text.difference)
 
 
-def _run(system: str, seeds: tuple[int, ...], text: list[str]) -> CountedRun:
+def _run(system: str, seeds: tuple[int, ...], text: list[str], **search: Any) -> CountedRun:
     counts = count_sentences(text, REFERENCES)
     found = {"dev": counts, "test": counts}
-    return CountedRun(system=system, seeds=seeds, recipe="r", counts=found, seconds=60 * seeds[0])
+    return CountedRun(system=system, seeds=seeds, recipe="r", counts=found, seconds=60 * seeds[0], **search)
 
 
 def _file(*runs: CountedRun, checksum: str = "c", tokenise: str = "none") -> CountsFile:
@@ -127,6 +140,67 @@ def test_a_recipe_is_what_is_learnt_from_what(tmp_path: Path) -> None:
     for other in ("model.hidden_size=9", "training.max_updates=9", "system=ccg", "data.min_rule_count=3"):
         assert recipe() != recipe(other)
     assert recipe() != recipe(files=("1", "3"))
+
+
+@pytest.mark.parametrize("system", ["seq2seq", "trdec-binary"])
+@pytest.mark.parametrize(
+    ("folder", "overrides"),
+    [
+        # As docs/results.md says of each; the two keys that are switched off are younger than the counts.
+        ("or-en-ten-passes", ["training.precision=bfloat16", "training.guidance=0", "model.lexical=false"]),
+        ("transformers", ["training.precision=bfloat16", "training.guidance=0", "model.lexical=false"]),
+        ("or-en-guided", ["model.lexical=false"]),
+        ("or-en", []),
+    ],
+)
+def test_counts_that_are_kept_stand_for_the_same_trainings_today(
+    folder: str, overrides: list[str], system: str
+) -> None:
+    today = recipe_checksum(load_configuration(OR_EN, [f"system={system}", *overrides], pairs=6450), OR_EN_FILES)
+    kept = {run.recipe for run in read_counts(RESULTS / folder / "counts.json").runs if run.system == system}
+    assert kept == {today}
+
+
+@pytest.mark.parametrize("key", ["model.lexical=true", "training.guidance=0.5"])
+def test_what_is_switched_on_is_another_recipe(key: str) -> None:
+    without = ["training.guidance=0", "model.lexical=false"]
+    plain, other = (load_configuration(OR_EN, keys, pairs=6450) for keys in (without, [*without, key]))
+    assert recipe_checksum(plain, ()) != recipe_checksum(other, ())
+
+
+def test_a_table_says_how_runs_were_searched(tmp_path: Path) -> None:
+    mixed = [_run("seq2seq", (seed,), POOR, beam_size=beam, length_power=1) for seed, beam in ((1, 5), (2, 20))]
+    alike = [_run("lin", (seed,), GOOD, beam_size=20, length_power=1.5) for seed in (1, 2)]
+    unknown = [_run("ccg", (1,), POOR), _run("ccg", (2,), POOR, length_power=0.5)]
+    together = _run("lin", (1, 2), GOOD)
+    (_, runs), (_, ensembles) = counts_tables([(tmp_path, _file(*mixed, *alike, *unknown, together))], "test")
+    cells = [dict(zip(runs.header, row, strict=True)) for row in runs.rows]
+    assert [(row["beam"], row["length power"]) for row in cells] == [("5, 20", "1"), ("20", "1.5"), ("-", "-, 0.5")]
+    (note,) = [note for note in runs.notes if "searched" in note]
+    assert note.startswith("Runs of seq2seq, ccg were searched in different ways")
+    assert "beam" not in ensembles.header  # of these it is not known
+    ((_, one),) = counts_tables([(tmp_path, _file(*alike))], "test")
+    assert not any("searched" in note for note in one.notes)
+
+
+def test_counts_that_would_be_lost_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "counts.json"
+    one, two, both = (_run("seq2seq", seeds, POOR) for seeds in ((1,), (2,), (1, 2)))
+    assert replace_counts(path, _file(one, both)) is None
+    assert replace_counts(path, _file(one, two, both)) is None  # more of them: nothing is lost
+    dev_alone = one.model_copy(update={"counts": {"dev": one.counts["dev"]}})
+    kept = replace_counts(path, _file(dev_alone, both))
+    assert kept is not None
+    assert kept.path == tmp_path / "counts-1.json"
+    assert kept.runs == ("seq2seq, seed 1 (test)", "seq2seq, seed 2 (dev)", "seq2seq, seed 2 (test)")
+    assert read_counts(kept.path) == _file(one, two, both)
+    assert read_counts(path) == _file(dev_alone, both)
+    path.write_text("something else")
+    unread = replace_counts(path, _file(one))
+    assert unread is not None
+    assert unread.path.name == "counts-2.json"
+    assert unread.path.read_text() == "something else"
+    assert unread.runs == ("what cannot be read",)
 
 
 def test_published_scores_stand_only_beside_those_on_test(tmp_path: Path) -> None:

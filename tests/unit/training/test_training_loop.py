@@ -370,6 +370,36 @@ def test_early_stopping_counts_looks_at_dev_without_improvement(tmp_path: Path) 
     assert outcome.stopped_early
 
 
+def _seen(directory: Path) -> int:
+    return sum(row["sentences"] for row in rows_without_time(directory) if row["event"] == "train")
+
+
+def test_the_log_has_every_update_of_a_training_that_stops_early(tmp_path: Path) -> None:
+    keys: dict[str, Any] = {"metric": "bleu", "bleu": lambda: 1.0, "validate_every": 2, "max_updates": 12}
+    assert make_loop(tmp_path / "one", early_stopping=2, **keys).run().update == 6  # a line of the log has 5 updates
+    rows = rows_without_time(tmp_path / "one")
+    assert [row["update"] for row in rows if row["event"] == "train"] == [5, 6]
+    assert _seen(tmp_path / "one") == 6 * 3  # sentences in a batch
+    log = (tmp_path / "one" / "log.jsonl").read_bytes()
+    make_loop(tmp_path / "one", early_stopping=2, **keys).run()
+    assert (tmp_path / "one" / "log.jsonl").read_bytes() == log
+    # With more patience it goes on, and its log is that of a training that had it from the beginning.
+    for name in ("one", "patient"):
+        assert make_loop(tmp_path / name, early_stopping=4, **keys).run().update == 10
+    assert rows_without_time(tmp_path / "one") == rows_without_time(tmp_path / "patient")
+
+
+def test_the_log_has_every_update_if_fewer_are_asked_for_later(tmp_path: Path) -> None:
+    def stop(update: int) -> None:
+        if update == 7:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(TrainingInterrupted):
+        make_loop(tmp_path, Recorder(on_advance=stop)).run()
+    assert make_loop(tmp_path, max_updates=6).run().update == 7
+    assert _seen(tmp_path) == 7 * 3
+
+
 def test_patience_can_be_raised_to_go_on(tmp_path: Path) -> None:
     keys: dict[str, Any] = {"metric": "bleu", "bleu": lambda: 1.0, "validate_every": 1, "max_updates": 8}
     assert make_loop(tmp_path, early_stopping=2, **keys).run().update == 3
