@@ -904,7 +904,7 @@ BREAKAGES = [
         "tests/unit/experiment/test_experiment_configuration.py",
     ),
     Breakage(
-        "experiment/plan.py",
+        "experiment/estimate.py",
         "sizes = [override_of(setting.key, values[setting.key]) for setting in recipe_for(TRIAL_LINES)]",
         "sizes = []",
         "tests/unit/experiment/test_experiment_configuration.py",

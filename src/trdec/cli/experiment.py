@@ -139,7 +139,8 @@ def _make_toy(chosen: ExperimentConfiguration, plan: Plan) -> None:
 def _show_plan(chosen: ExperimentConfiguration, jobs: int) -> None:
     """Print every command, then try out each system briefly and estimate how long everything will take."""
     from trdec.corpora.toy.generate import write_corpus
-    from trdec.experiment.plan import estimates, make_plan, shell_command, total_seconds
+    from trdec.experiment.estimate import estimates, total_seconds
+    from trdec.experiment.plan import make_plan, shell_command
 
     plan = make_plan(chosen)
     for run in (*plan.runs, *plan.ensembles):

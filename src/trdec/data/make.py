@@ -40,6 +40,41 @@ def side_tokeniser(configuration: DataConfiguration, side: str) -> Tokeniser:
     return chosen_tokeniser(getattr(configuration, f"{side}_tokeniser"), getattr(configuration, f"{side}_language"))
 
 
+def silent(_task: str, _done: int, _total: int | None) -> None:
+    """The progress that is not shown."""
+
+
+def learn_side(configuration: DataConfiguration, name: str, texts: Sequence[Path], progress: Progress = silent) -> Side:
+    """The tokeniser of the source or of the target, with the subwords that are named, or learnt from the texts."""
+    tokeniser = side_tokeniser(configuration, name)
+    subwords: SubwordConfiguration = getattr(configuration, f"{name}_subwords")
+    if subwords.model is not None:
+        return Side(Subwords.load(subwords.model).for_words_of(tokeniser), tokeniser)
+    total = sum(map(count_lines, texts))
+    every = -(-total // SUBWORD_SENTENCES) or 1
+    learning = f"learning {name} subwords"
+
+    def sentences() -> Iterator[list[str]]:
+        for number, line in enumerate(chain.from_iterable(map(read_lines, texts))):
+            if number % every == 0:
+                progress(f"reading {name} sentences", number + 1, total)
+                if words := tokeniser.split(line.text):
+                    yield words
+        progress(learning, 0, 1)
+
+    try:
+        if tokeniser.marks_spaces:
+            counts = Counter(word for words in sentences() for word in words)
+            learnt = Subwords.train_on_words(counts, subwords.kind, subwords.size)
+        else:
+            lines = (" ".join(words) for words in sentences())
+            learnt = Subwords.train(lines, subwords.kind, subwords.size)
+    except SubwordError as error:
+        raise SubwordError(f"{', '.join(map(str, texts))}: {error} (data.{name}_subwords.size)") from error
+    progress(learning, 1, 1)
+    return Side(learnt, tokeniser)
+
+
 class Maker:
     """Makes a preparation: subwords, then rules or marks, then examples."""
 
@@ -91,37 +126,9 @@ class Maker:
         kept = unfinished / f"{name}.spm.model"
         if kept.exists():
             return Side(Subwords.load(kept), side_tokeniser(self._configuration, name))
-        side = self._side(name, texts, getattr(self._configuration, f"{name}_subwords"))
+        side = learn_side(self._configuration, name, texts, self._progress)
         side.subwords.save(kept)
         return side
-
-    def _side(self, name: str, texts: Sequence[Path], subwords: SubwordConfiguration) -> Side:
-        tokeniser = side_tokeniser(self._configuration, name)
-        if subwords.model is not None:
-            return Side(Subwords.load(subwords.model).for_words_of(tokeniser), tokeniser)
-        total = sum(map(count_lines, texts))
-        every = -(-total // SUBWORD_SENTENCES) or 1
-        learning = f"learning {name} subwords"
-
-        def sentences() -> Iterator[list[str]]:
-            for number, line in enumerate(chain.from_iterable(map(read_lines, texts))):
-                if number % every == 0:
-                    self._progress(f"reading {name} sentences", number + 1, total)
-                    if words := tokeniser.split(line.text):
-                        yield words
-            self._progress(learning, 0, 1)
-
-        try:
-            if tokeniser.marks_spaces:
-                counts = Counter(word for words in sentences() for word in words)
-                learnt = Subwords.train_on_words(counts, subwords.kind, subwords.size)
-            else:
-                lines = (" ".join(words) for words in sentences())
-                learnt = Subwords.train(lines, subwords.kind, subwords.size)
-        except SubwordError as error:
-            raise SubwordError(f"{', '.join(map(str, texts))}: {error} (data.{name}_subwords.size)") from error
-        self._progress(learning, 1, 1)
-        return Side(learnt, tokeniser)
 
     def _parts(self, reader: Reader, unfinished: Path) -> Iterator[Part]:
         """The parts of a corpus, each encoded unless it was before a kill."""

@@ -27,7 +27,7 @@ from trdec.configuration.sections import DataConfiguration, SubwordConfiguration
 from trdec.data.codec import Codec
 from trdec.data.corpus import Corpus
 from trdec.data.inspection import check_is_text
-from trdec.data.make import Maker, side_tokeniser
+from trdec.data.make import Maker, side_tokeniser, silent
 from trdec.data.manifest import remove_manifest
 from trdec.data.report import Report
 from trdec.data.store import (
@@ -155,7 +155,7 @@ def prepare(
     with locked(directory / ".data.lock"), write_errors(directory):
         found = _reusable(directory, inputs, system)
         if found is None:
-            maker = Maker(configuration, system, train, dev, workers, progress or _silent)
+            maker = Maker(configuration, system, train, dev, workers, progress or silent)
             with nullcontext() if is_training else lock_for_training(directory):
                 _make(maker, directory, inputs)
             found = Preparation.open(directory, system.foreign_code)
@@ -325,7 +325,3 @@ def _check_codec(directory: Path, new: Mapping[str, str]) -> None:
 
 def _checksums(folder: Path) -> dict[str, str]:
     return {path.name: checksum(path) for path in sorted(folder.glob("*")) if path.is_file()}
-
-
-def _silent(_task: str, _done: int, _total: int | None) -> None:
-    """The progress that is not shown."""

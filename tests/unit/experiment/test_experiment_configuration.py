@@ -9,8 +9,7 @@ import pytest
 import yaml
 
 from trdec.configuration import load_configuration
-from trdec.errors import ConfigError, FileError, TrainingError, UsageError
-from trdec.experiment import plan
+from trdec.errors import ConfigError, FileError, UsageError
 from trdec.experiment.configuration import experiment_reference, load_experiment
 from trdec.experiment.plan import make_plan, shell_command
 from trdec.systems import SYSTEMS, System
@@ -127,24 +126,6 @@ def test_trees_that_a_system_learns_must_have_files(split: str, file: Path) -> N
     message = rf"a system learns dependency trees, but data\.{split} names no file of them"
     with pytest.raises(ConfigError, match=message):
         make_plan(load_experiment(file, ["systems=[trdec-dep]", given, f"changes.data.{split}.dependency=null"]))
-
-
-def test_what_is_tried_to_estimate_times_has_the_size_of_the_run(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("train.vel", "train.en", "dev.vel", "dev.en"):
-        (tmp_path / name).write_text("a line\n" * (30_000 if name.startswith("train") else 1))
-    tried: list[tuple[str, ...]] = []
-
-    def record(*arguments: str) -> None:
-        tried.append(arguments)
-        raise TrainingError("enough")
-
-    monkeypatch.setattr(plan, "_trdec", record)
-    experiment = load_experiment(file, [f"folder={tmp_path}", "changes={}", "systems=[seq2seq]"])
-    with pytest.raises(TrainingError, match="enough"):
-        list(plan.estimates(make_plan(experiment), 1))
-    assert "model.hidden_size=512" in tried[0]
 
 
 def test_code_that_an_experiment_names_is_allowed_to_its_models(file: Path) -> None:
