@@ -32,6 +32,24 @@ class Breakage:
 
 BREAKAGES = [
     Breakage(
+        "evaluation/comparison.py",
+        "_means([_less(in_buckets[id(ours)], in_buckets[id(theirs)]) for theirs, ours in pairs])",
+        "_less(_means([in_buckets[id(seed)] for seed in seeds]), _means([in_buckets[id(seed)] for seed in first]))",
+        "tests/unit/evaluation/test_comparison.py",
+    ),
+    Breakage(
+        "evaluation/comparison.py",
+        "pairs = [(seed, seed) for seed in first] if seeds is first else pair_seeds(first, seeds)",
+        "pairs = [(one, another) for one in first for another in seeds]",
+        "tests/unit/evaluation/test_comparison.py",
+    ),
+    Breakage(
+        "evaluation/tables.py",
+        'f"{paired.difference:+.2f}",',
+        'f"{mean - (first.ter_mean or 0):+.2f}",',
+        "tests/unit/evaluation/test_comparison.py",
+    ),
+    Breakage(
         "model/lexical.py",
         "return list(attention.values())[-1]",
         "return list(attention.values())[0]",

@@ -64,7 +64,9 @@ class SystemRow:
     scores: tuple[Scores, ...]
     """The scores of each output."""
     difference: float
-    """Mean BLEU minus that of the first system: 0 for the first itself."""
+    """BLEU minus that of the first system, mean over the pairs of outputs with equal seeds: 0 for the first itself."""
+    unpaired: tuple[str, ...]
+    """The names of outputs, its own or the first system's, whose seed the other does not have."""
     paired: Significance | None
     """Tests of BLEU against the first system; None for the first itself, or if they were not asked for."""
     paired_ter: Significance | None
@@ -72,7 +74,7 @@ class SystemRow:
     buckets: PerBucket
     """BLEU for each bucket, mean over the seeds."""
     gains: PerBucket
-    """The same minus that of the first system: 0 for the first itself."""
+    """BLEU for each bucket minus that of the first system, mean over the same pairs: 0 for the first itself."""
     histogram: LengthDifferences
     lengths: LengthCounts
     words: WordAccuracy | None
@@ -130,6 +132,7 @@ class SystemRow:
             "ter": None if self.ter_mean is None else {"mean": self.ter_mean, "std": self.ter_std},
             "length_ratio": self.length_ratio,
             "difference": self.difference,
+            "unpaired": list(self.unpaired),
             "paired": self.paired.to_json() if self.paired else None,
             "paired_ter": self.paired_ter.to_json() if self.paired_ter else None,
             "buckets": list(self.buckets),
@@ -198,27 +201,30 @@ def compare(
     ter_tests = PairedTests(ter, *numbers) if ter else None
     split = bleu_splitter(options.tokenise)
     systems: list[SystemRow] = []
+    scores: dict[int, Scores] = {}  # of each output, by its identity
+    in_buckets: dict[int, PerBucket] = {}
     for name, seeds in by_system.items():
         lines = [seed.lines for seed in seeds]
-        scores = tuple(score_texts(each, references, options.tokenise, options.ter) for each in lines)
-        bleu = _means([bucket_bleu(each, references, buckets, options.tokenise) for each in lines])
-        base = systems[0] if systems else None
+        for seed in seeds:
+            scores[id(seed)] = score_texts(seed.lines, references, options.tokenise, options.ter)
+            in_buckets[id(seed)] = bucket_bleu(seed.lines, references, buckets, options.tokenise)
+        pairs = [(seed, seed) for seed in first] if seeds is first else pair_seeds(first, seeds)
+        unpaired = without_partner([*first, *seeds], pairs)
         paired = paired_ter = None
-        if base is not None and options.significance:
-            pairs = pair_seeds(first, seeds)
-            untested = without_partner([*first, *seeds], pairs)
-            paired = tests.test_pairs(pairs, untested)
-            paired_ter = ter_tests.test_pairs(pairs, untested) if ter_tests else None
+        if seeds is not first and options.significance:
+            paired = tests.test_pairs(pairs, unpaired)
+            paired_ter = ter_tests.test_pairs(pairs, unpaired) if ter_tests else None
         systems.append(
             SystemRow(
                 name=name,
                 outputs=tuple(seed.name for seed in seeds),
-                scores=scores,
-                difference=fmean(score.bleu.score for score in scores) - base.mean if base else 0.0,
+                scores=tuple(scores[id(seed)] for seed in seeds),
+                difference=fmean(scores[id(ours)].bleu.score - scores[id(theirs)].bleu.score for theirs, ours in pairs),
+                unpaired=tuple(output.name for output in unpaired),
                 paired=paired,
                 paired_ter=paired_ter,
-                buckets=bleu,
-                gains=_less(bleu, base.buckets if base else bleu),
+                buckets=_means([in_buckets[id(seed)] for seed in seeds]),
+                gains=_means([_less(in_buckets[id(ours)], in_buckets[id(theirs)]) for theirs, ours in pairs]),
                 histogram=length_differences(lines, references, split_lengths),
                 lengths=count_lengths(lines, references, split_lengths),
                 words=None if training_counts is None else word_accuracy(lines, references, training_counts, split),

@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 from sacrebleu.metrics.base import Metric as SacrebleuMetric
@@ -64,6 +65,11 @@ class Significance:
     pairs: tuple[Paired, ...]
     untested: tuple[str, ...] = ()
     """The names of outputs, of either system, whose seed the other does not have."""
+
+    @property
+    def difference(self) -> float:
+        """The system's score minus the baseline's, mean over the pairs."""
+        return fmean(pair.difference for pair in self.pairs)
 
     @property
     def p_bootstrap(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from trdec.evaluation.comparison import Comparison, SystemRow
@@ -84,9 +84,9 @@ def _scores_notes(comparison: Comparison) -> Iterator[str]:
         yield NO_TER
     if options.significance:
         yield from marks_notes(first, options.samples, options.trials, options.seed, several)
-        yield from (note for row in comparison.systems if row.paired and (note := untested_note(row.name, row.paired)))
     else:
         yield f"The gain is over {first}; significance was not tested."
+    yield from unpaired_notes((row.name, row.unpaired) for row in comparison.systems)
 
 
 def marks_notes(first: str, samples: int, trials: int, seed: int, several: bool) -> Iterator[str]:
@@ -100,11 +100,21 @@ def marks_notes(first: str, samples: int, trials: int, seed: int, several: bool)
         yield "Seeds are tested pair by pair: p is the largest over the pairs, and a mark needs all of them."
 
 
-def untested_note(system: str, paired: Significance) -> str:
-    """Why a system has no mark where some seeds were not tested; nothing where all were."""
-    if not paired.untested:
-        return ""
-    return f"{system} has no mark: the other system has no output of the same seed as {', '.join(paired.untested)}."
+def unpaired_notes(systems: Iterable[tuple[str, Sequence[str]]]) -> Iterator[str]:
+    """Which outputs a system's gain and tests leave out, and that it has no mark: a sentence for each such set."""
+    lacking: dict[tuple[str, ...], list[str]] = {}
+    for system, unpaired in systems:
+        if unpaired:
+            lacking.setdefault(tuple(unpaired), []).append(system)
+    for unpaired, names in lacking.items():
+        verb = "has no mark, and its gain is" if len(names) == 1 else "have no marks, and their gains are"
+        of = "is no output of the same seed as" if len(unpaired) == 1 else "are no outputs of the same seeds as"
+        yield f"{_listed(names)} {verb} over equal seeds only: there {of} {_listed(unpaired)}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def ter_table(comparison: Comparison) -> Table | None:
@@ -116,12 +126,12 @@ def ter_table(comparison: Comparison) -> Table | None:
         (
             name,
             f"{mean:.2f}{paired.mark}",
-            f"{mean - first.ter_mean:+.2f}",
+            f"{paired.difference:+.2f}",
             f"{paired.p_bootstrap:.4f}",
             f"{paired.p_randomisation:.4f}",
         )
         for name, mean, paired in tested
-        if mean is not None and first.ter_mean is not None and paired is not None
+        if mean is not None and paired is not None
     )
     if not rows:
         return None

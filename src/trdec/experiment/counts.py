@@ -21,7 +21,7 @@ from trdec.errors import FileError, UsageError
 from trdec.evaluation.counts import NUMBERS, CountedBLEU, count_sentences
 from trdec.evaluation.scores import TOKENISERS, Output, read_references
 from trdec.evaluation.significance import PairedTests, Significance, pair_seeds, without_partner
-from trdec.evaluation.tables import EMPTY_CELL, Table, marks_notes, untested_note, with_deviation
+from trdec.evaluation.tables import EMPTY_CELL, Table, marks_notes, unpaired_notes, with_deviation
 from trdec.experiment.plan import Stage
 from trdec.experiment.results import Result, Results, SeedsTogether
 from trdec.files import checksum_of_text, text_checksum, unreadable, writing
@@ -292,7 +292,6 @@ class _Row:
     runs: Sequence[CountedRun]
     scores: Sequence[float]
     paired: Significance | None
-    gain: float
 
 
 def _table(runs: Sequence[CountedRun], text: Text, tokenise: str, published: dict[str, float]) -> Table:
@@ -308,23 +307,22 @@ def _table(runs: Sequence[CountedRun], text: Text, tokenise: str, published: dic
         theirs, ours = _outputs(first.runs if first else (), text), _outputs(own, text)
         pairs = pair_seeds(theirs, ours) if first else []
         paired = tests.test_pairs(pairs, without_partner([*theirs, *ours], pairs)) if pairs else None
-        gain = fmean(scores) - fmean(first.scores) if first else 0.0
-        rows.append(_Row(system, own, scores, paired, gain))
+        rows.append(_Row(system, own, scores, paired))
 
     def on_dev(row: _Row) -> str:
         return _cell([metric.of(run.counts["dev"]) for run in row.runs if "dev" in run.counts])
 
-    def tested(shown: Callable[[_Row, Significance], str]) -> Callable[[_Row], str]:
-        return lambda row: EMPTY_CELL if row.paired is None else shown(row, row.paired)
+    def tested(shown: Callable[[Significance], str]) -> Callable[[_Row], str]:
+        return lambda row: EMPTY_CELL if row.paired is None else shown(row.paired)
 
     columns: dict[str, Callable[[_Row], str]] = {
         "system": lambda row: row.system,
         "seeds": lambda row: ", ".join(_joined(run.seeds) for run in row.runs),
         f"{text} BLEU": lambda row: _cell(row.scores, row.paired),
         **({"dev BLEU": on_dev} if text != "dev" else {}),
-        "gain": tested(lambda row, _: f"{row.gain:+.2f}"),
-        "p bootstrap": tested(lambda _, paired: f"{paired.p_bootstrap:.4f}"),
-        "p randomisation": tested(lambda _, paired: f"{paired.p_randomisation:.4f}"),
+        "gain": tested(lambda paired: f"{paired.difference:+.2f}"),
+        "p bootstrap": tested(lambda paired: f"{paired.p_bootstrap:.4f}"),
+        "p randomisation": tested(lambda paired: f"{paired.p_randomisation:.4f}"),
         **_search_columns(runs),
         "minutes to train": lambda row: _mean([run.seconds for run in row.runs], 60, "{:.0f}"),
         "parameters": lambda row: _mean([run.parameters for run in row.runs], 1_000_000, "{:.1f} M"),
@@ -336,7 +334,7 @@ def _table(runs: Sequence[CountedRun], text: Text, tokenise: str, published: dic
     notes = ["Means over seeds ± sample standard deviations."] if several else []
     if len(rows) > 1:
         notes += marks_notes(rows[0].system, tests.samples, tests.trials, tests.seed, several)
-    notes += [note for row in rows if row.paired and (note := untested_note(row.system, row.paired))]
+    notes += unpaired_notes((row.system, row.paired.untested) for row in rows if row.paired)
     if mixed := [row.system for row in rows if len({(run.beam_size, run.length_power) for run in row.runs}) > 1]:
         notes.append(
             f"Runs of {', '.join(mixed)} were searched in different ways: beams or length powers are listed in the "

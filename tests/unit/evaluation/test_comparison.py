@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from statistics import mean, stdev
 
 import pytest
@@ -13,7 +14,7 @@ from support.degraded import degraded, invented
 from trdec.errors import TextFormatError, UsageError
 from trdec.evaluation.comparison import Comparison, ComparisonOptions, compare, most_different
 from trdec.evaluation.scores import Output, score_texts, sentence_scores
-from trdec.evaluation.tables import scores_table
+from trdec.evaluation.tables import scores_table, ter_table
 from trdec.trees.brackets import parse
 
 REFERENCES = invented(40, longest=35)
@@ -182,9 +183,21 @@ def test_a_seed_that_is_worse_takes_the_mark_away_though_the_baseline_has_fewer(
     assert [pair.system for pair in both.paired.pairs] == ["o1", "o2"]
 
 
-def test_what_was_not_tested_is_said_below_the_table() -> None:
-    base = [Output("base", f"base.{seed}", degraded(REFERENCES, 0.3, seed=1), seed) for seed in "12"]
-    better = Output("better", "better.1", degraded(REFERENCES, 0.0, seed=2), "1")
-    options = ComparisonOptions(samples=200, trials=2000, examples=0, ter=False)
-    notes = scores_table(compare(REFERENCES, [*base, better], options)).notes
-    assert notes[-1] == "better has no mark: the other system has no output of the same seed as base.2."
+def test_gains_and_tests_are_over_equal_seeds_and_the_table_says_so() -> None:
+    rates = {"1": 0.3, "2": 0.6, "3": 0.9}
+    base = [Output("base", f"base.{seed}", degraded(REFERENCES, rate, seed=1), seed) for seed, rate in rates.items()]
+    better, best = (Output(name, f"{name}.1", degraded(REFERENCES, 0.0, seed=2), "1") for name in ("better", "best"))
+    options = ComparisonOptions(samples=200, trials=2000, examples=0)
+    found = compare(REFERENCES, [*base, better, best], options)
+    alone = compare(REFERENCES, [base[0], better], options)
+    assert found.systems[1].difference == alone.systems[1].difference != found.systems[1].mean - found.systems[0].mean
+    assert found.systems[1].gains == alone.systems[1].gains
+    ter, ter_alone = ter_table(found), ter_table(alone)
+    assert ter is not None
+    assert ter_alone is not None
+    assert ter.rows[0][2:] == ter_alone.rows[0][2:]
+    for asked in (found, compare(REFERENCES, [*base, better, best], replace(options, significance=False))):
+        (note,) = [note for note in scores_table(asked).notes if "equal seeds" in note]
+        assert note.startswith("better and best have no marks")
+        assert note.endswith("base.2 and base.3.")
+    assert not any("equal seeds" in note for note in scores_table(alone).notes)
