@@ -109,7 +109,7 @@ def unpaired_notes(systems: Iterable[tuple[str, Sequence[str]]]) -> Iterator[str
     for unpaired, names in lacking.items():
         verb = "has no mark, and its gain is" if len(names) == 1 else "have no marks, and their gains are"
         of = "is no output of the same seed as" if len(unpaired) == 1 else "are no outputs of the same seeds as"
-        yield f"{_listed(names)} {verb} over equal seeds only: there {of} {_listed(unpaired)}."
+        yield f"{_listed(names)} {verb} over equal seeds only: there {of} {'; '.join(unpaired)}."
 
 
 def _listed(names: Sequence[str]) -> str:

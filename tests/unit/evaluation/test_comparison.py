@@ -199,5 +199,5 @@ def test_gains_and_tests_are_over_equal_seeds_and_the_table_says_so() -> None:
     for asked in (found, compare(REFERENCES, [*base, better, best], replace(options, significance=False))):
         (note,) = [note for note in scores_table(asked).notes if "equal seeds" in note]
         assert note.startswith("better and best have no marks")
-        assert note.endswith("base.2 and base.3.")
+        assert note.endswith("base.2; base.3.")
     assert not any("equal seeds" in note for note in scores_table(alone).notes)
