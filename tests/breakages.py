@@ -32,6 +32,42 @@ class Breakage:
 
 BREAKAGES = [
     Breakage(
+        "cli/experiment.py",
+        "covering = covering_plan(plan, _earlier(plan.experiment))",
+        "covering = plan",
+        "tests/unit/experiment/test_experiment_earlier.py",
+    ),
+    Breakage(
+        "cli/experiment.py",
+        "write_report(covering, reasons, shell_command(sys.argv[1:]), plan)",
+        "write_report(covering, reasons, shell_command(sys.argv[1:]))",
+        "tests/unit/experiment/test_experiment_earlier.py",
+    ),
+    Breakage(
+        "experiment/earlier.py",
+        "members = tuple(run for run in runs if seeds is None or run.seed in seeds)",
+        "members = runs",
+        "tests/unit/experiment/test_experiment_earlier.py",
+    ),
+    Breakage(
+        "experiment/counts.py",
+        "return run.name, run.recipe, text, content.texts[text].checksum, content.tokenise",
+        "return run.name, text",
+        "tests/unit/evaluation/test_counts.py",
+    ),
+    Breakage(
+        "experiment/counts.py",
+        "            if text not in run.counts:\n                continue\n",
+        "",
+        "tests/unit/evaluation/test_counts.py",
+    ),
+    Breakage(
+        "evaluation/scores.py",
+        'return "none" if is_split else tokenise',
+        "return tokenise",
+        "tests/unit/evaluation/test_words_without_spaces.py",
+    ),
+    Breakage(
         "evaluation/comparison.py",
         "_means([_less(in_buckets[id(ours)], in_buckets[id(theirs)]) for theirs, ours in pairs])",
         "_less(_means([in_buckets[id(seed)] for seed in seeds]), _means([in_buckets[id(seed)] for seed in first]))",
@@ -93,7 +129,7 @@ BREAKAGES = [
     ),
     Breakage(
         "experiment/counts.py",
-        "        path.rename(kept.path)\n",
+        "        path.rename(free)\n",
         "",
         "tests/unit/evaluation/test_counts.py",
     ),
@@ -147,7 +183,7 @@ BREAKAGES = [
     ),
     Breakage(
         "evaluation/scores.py",
-        'return "none" if has_spaces else tokenise',
+        'return "none" if is_split else tokenise',
         'return "none"',
         "tests/unit/evaluation/test_words_without_spaces.py",
     ),

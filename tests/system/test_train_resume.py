@@ -212,7 +212,8 @@ def test_what_a_training_leaves_and_what_it_refuses(run: Run, tmp_path: Path) ->
         *("config.yaml", "codec", "data", "log.jsonl", "loss.png", "checkpoints", "best", "model.safetensors"),
         "manifest.json",
     }
-    assert load_saved_configuration(model).search == SearchConfiguration(length_power=1.5)  # which suits derivations
+    suits_derivations = SearchConfiguration(beam_size=10, length_power=1.5)
+    assert load_saved_configuration(model).search == suits_derivations
     set_search(model, SearchConfiguration(beam_size=7, length_power=2.5))
     code, _, errors = run(model, *keys, "model.hidden_size=9")
     assert code == 1

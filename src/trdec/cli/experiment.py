@@ -54,14 +54,13 @@ def experiment_command(
         _show_plan(chosen, jobs)
         return
     plan = make_plan(chosen)
-    earlier = _earlier(chosen)
     if report_only:
-        _report(plan, earlier, [])
+        _report(plan, [])
         return
     _make_toy(chosen, plan)
     plan.check_files()
     plan.directory.mkdir(parents=True, exist_ok=True)
-    with_earlier(chosen, earlier).save(plan.directory / EXPERIMENT_FILE)
+    with_earlier(chosen, _earlier(chosen)).save(plan.directory / EXPERIMENT_FILE)
     with _machines(dask, chosen.memory) as machines, ExperimentDisplay(plan, standard_error()) as display:
         try:
             failures = execute(plan, jobs if dask is None else len(plan.runs), display, machines)
@@ -71,7 +70,7 @@ def experiment_command(
     _list_failures(failures)
     ended = {failure.run.name for failure in failures if failure.ends_run}
     if any(run.name not in ended for run in plan.runs):
-        _report(plan, earlier, failures)
+        _report(plan, failures)
     if failures:
         raise typer.Exit(1)
 
@@ -96,14 +95,14 @@ def _earlier(chosen: ExperimentConfiguration) -> ExperimentConfiguration | None:
         return None
 
 
-def _report(plan: Plan, earlier: ExperimentConfiguration | None, failures: Sequence[Failure]) -> None:
-    """Report on the runs of the plan, and on those that its folder has from before."""
+def _report(plan: Plan, failures: Sequence[Failure]) -> None:
+    """Report on the runs of the plan, and on the others that its folder has by now."""
     from trdec.experiment.earlier import covering_plan
     from trdec.experiment.plan import shell_command
     from trdec.experiment.report import write_report
 
     try:
-        covering = covering_plan(plan, earlier)
+        covering = covering_plan(plan, _earlier(plan.experiment))
     except TrdecError as error:
         say(f"WARNING: runs that {plan.directory} has from before are not in the report:\n  {error}")
         covering = plan
@@ -111,7 +110,7 @@ def _report(plan: Plan, earlier: ExperimentConfiguration | None, failures: Seque
     for failure in failures:
         before = f"{reasons[failure.run.name]}\n" if failure.run.name in reasons else ""
         reasons[failure.run.name] = f"{before}failed to {failure.stage}: {failure.reason}"
-    written = write_report(covering, reasons, shell_command(sys.argv[1:]))
+    written = write_report(covering, reasons, shell_command(sys.argv[1:]), plan)
     if written.kept is not None:
         say(
             f"WARNING: {written.counts} had counts that the new one lacks: {', '.join(written.kept.runs)}. "

@@ -478,7 +478,12 @@ class TrainingConfiguration(_Configuration):
 class SearchConfiguration(_Configuration):
     """How the model translates unless told otherwise. `trdec tune` finds the best values on dev."""
 
-    beam_size: int = Field(default=5, ge=1, le=10_000, description="Hypotheses pursued at once.")
+    beam_size: int = Field(
+        default=5,
+        ge=1,
+        le=10_000,
+        description="Hypotheses pursued at once. A training that says nothing of it gives models that write trees 10.",
+    )
     length_power: float = Field(
         default=1.0,
         ge=0,

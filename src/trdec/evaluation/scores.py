@@ -166,10 +166,12 @@ def tokenisation_warning(references: Sequence[str], tokenise: str) -> str | None
 def word_tokeniser(references: Sequence[str], tokenise: str) -> str:
     """The tokeniser that finds the words of a text wherever words are counted: none stands for white space.
 
-    It is BLEU's in a script without spaces, and none in every other: there white space gives the words.
+    It is BLEU's in raw text of a script without spaces, and none in every other: there white space gives the words.
     """
-    has_spaces = tokenise in SPACED or main_script(references) not in WITHOUT_SPACES
-    return "none" if has_spaces else tokenise
+    if tokenise in SPACED or main_script(references) not in WITHOUT_SPACES:
+        return "none"
+    is_split = any(len(split_words(line)) > 1 for line in references) and not looks_raw(references)
+    return "none" if is_split else tokenise
 
 
 def word_splitter(tokenise: str) -> SplitWords:

@@ -196,6 +196,9 @@ class ExperimentConfiguration(_Configuration):
         default=False,
         description="Also let the models of all seeds of a system translate together.",
     )
+    ter: bool = Field(
+        default=True, description="Whether the report has TER, which may take hours where Chinese is written."
+    )
     samples: int = Field(default=3, ge=0, description="Translations shown with their trees; 0 keeps all text out.")
     published: dict[str, float] = Field(default={}, description="Scores to show beside ours, by system.")
     scales: dict[str, ScaleConfiguration] = Field(default={}, description="Other sizes, by name.")

@@ -19,11 +19,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from trdec.configuration.configuration import KEYS_WITHOUT_EFFECT, Configuration, flatten
 from trdec.errors import FileError, UsageError
 from trdec.evaluation.counts import NUMBERS, CountedBLEU, count_sentences
-from trdec.evaluation.scores import TOKENISERS, Output, read_references
+from trdec.evaluation.scores import TOKENISERS, Output, read_output, read_references
 from trdec.evaluation.significance import PairedTests, Significance, pair_seeds, without_partner
 from trdec.evaluation.tables import EMPTY_CELL, Table, marks_notes, unpaired_notes, with_deviation
-from trdec.experiment.plan import Stage
-from trdec.experiment.results import Result, Results, SeedsTogether
+from trdec.experiment.plan import Plan, Run, Stage
+from trdec.experiment.run import Records
 from trdec.files import checksum_of_text, text_checksum, unreadable, writing
 
 Text = Literal["dev", "test"]
@@ -77,55 +77,67 @@ class CountsFile(_Record):
     runs: tuple[CountedRun, ...]
 
 
-def counts_of(results: Results) -> CountsFile:
-    """The counts of an experiment's finished runs and ensembles."""
-    plan, tokenise = results.plan, results.comparison.options.tokenise
-    scored: Text = "dev" if results.is_dev else "test"
-    stages: dict[Text, Stage] = {scored: results.stage}
-    if any(result.dev for result in results.results):
-        stages["dev"] = "dev"
+def counts_of(plan: Plan, tokenise: str) -> CountsFile:
+    """The counts of a plan's finished runs and ensembles, on dev and, where it has been translated, on test."""
+    records = Records(plan)
+    stages: dict[Text, Stage] = {"dev": "dev", "test": "translate"}
+    if plan.text("translate") == plan.text("dev"):
+        stages = {"dev": "translate"}
     targets = {text: plan.text(stage)[1] for text, stage in stages.items()}
     references = {text: read_references(target) for text, target in targets.items()}
 
-    def counts(found: Result | SeedsTogether) -> dict[Text, tuple[str, ...]]:
-        own = {scored: count_sentences(found.output.lines, references[scored], tokenise)}
-        return own if found.dev is None else own | {"dev": found.dev.counts}
+    def counts(run: Run) -> dict[Text, tuple[str, ...]]:
+        return {
+            text: count_sentences(_lines(run, stage, references[text], targets[text]), references[text], tokenise)
+            for text, stage in stages.items()
+            if records.finished(run, stage) is not None
+        }
 
     runs = [
         CountedRun(
-            system=result.run.system,
-            seeds=(result.run.seed,),
-            recipe=recipe_checksum(result.run.training, result.training["depends_on"]["files"].values()),
-            counts=counts(result),
-            **_search(result),
-            updates=result.training["updates"],
-            pairs_seen=result.training["sentences"],
-            seconds=result.training["seconds"],
-            parameters=result.training["parameters"],
+            system=run.system,
+            seeds=(run.seed,),
+            recipe=recipe_checksum(run.training, training["depends_on"]["files"].values()),
+            counts=found,
+            **_search(run, records),
+            updates=training["updates"],
+            pairs_seen=training["sentences"],
+            seconds=training["seconds"],
+            parameters=training["parameters"],
         )
-        for result in results.results
+        for row in plan.experiment.systems
+        for run in plan.runs
+        if run.system == row.name
+        and (training := records.finished(run, "train")) is not None
+        and (found := counts(run))
     ]
     recipes = {run.system: run.recipe for run in runs}
     ensembles = [
         CountedRun(
-            system=ensemble.run.system,
-            seeds=tuple(member.seed for member in ensemble.run.members),
-            recipe=recipes[ensemble.run.system],
-            counts=counts(ensemble),
+            system=ensemble.system,
+            seeds=tuple(member.seed for member in ensemble.members),
+            recipe=recipes[ensemble.system],
+            counts=found,
         )
-        for ensemble in results.ensembles
-        if ensemble.run.system in recipes
+        for ensemble in plan.ensembles
+        if ensemble.system in recipes and (found := counts(ensemble))
     ]
+    counted = (*runs, *ensembles)
     return CountsFile(
         title=plan.experiment.title,
         tokenise=tokenise,
         texts={
             text: CountedText(name=target.name, checksum=text_checksum(target), sentences=len(references[text]))
             for text, target in targets.items()
+            if any(text in run.counts for run in counted)
         },
         published=plan.experiment.published,
-        runs=(*runs, *ensembles),
+        runs=counted,
     )
+
+
+def _lines(run: Run, stage: Stage, references: Sequence[str], target: Path) -> Sequence[str]:
+    return read_output(run.system, run.translations(stage), references, str(target)).lines
 
 
 KEYS_THAT_CAME_LATER: dict[str, object] = {"model.lexical": False, "training.guidance": 0.0}
@@ -149,11 +161,10 @@ def recipe_checksum(training: Configuration, checksums: Iterable[str]) -> str:
     return checksum_of_text(json.dumps({"keys": keys, "files": files}, sort_keys=True, default=str))
 
 
-def _search(result: Result) -> dict[str, Any]:
-    if result.tuning is not None:
-        return {key: result.tuning["chosen"][key] for key in ("beam_size", "length_power")}
-    decoding = result.run.decoding
-    return {"beam_size": decoding.beam_size[0], "length_power": decoding.length_power[0]}
+def _search(run: Run, records: Records) -> dict[str, Any]:
+    if (tuning := records.finished(run, "tune")) is not None:
+        return {key: tuning["chosen"][key] for key in ("beam_size", "length_power")}
+    return {"beam_size": run.decoding.beam_size[0], "length_power": run.decoding.length_power[0]}
 
 
 def write_counts(path: Path, content: CountsFile) -> None:
@@ -165,7 +176,7 @@ def write_counts(path: Path, content: CountsFile) -> None:
 
 @dataclass(frozen=True, slots=True)
 class KeptCounts:
-    """A file of counts that was renamed before others took its name, and what only it has."""
+    """A file of the counts that a new file lacks, or, if it could not be read, the old file under another name."""
 
     path: Path
     runs: tuple[str, ...]
@@ -175,25 +186,35 @@ class KeptCounts:
 def replace_counts(path: Path, content: CountsFile) -> KeptCounts | None:
     """Write the counts of an experiment in place of those that are there.
 
-    Counts that would be lost are kept: models and translations may be gone. The old file then gets another name.
+    Counts that would be lost are kept in a file of their own: models and translations may be gone.
     """
-    kept = None
-    if path.exists() and (lost := _only_in(path, content)):
-        names = (path.with_name(f"{path.stem}-{number}{path.suffix}") for number in itertools.count(1))
-        kept = KeptCounts(next(name for name in names if not name.exists()), lost)
-        path.rename(kept.path)
+    kept = _keep(path, content) if path.exists() else None
     write_counts(path, content)
     return kept
 
 
-def _only_in(path: Path, content: CountsFile) -> tuple[str, ...]:
-    """The runs of a file, each with a text it was scored on, that these counts do not have."""
+def _keep(path: Path, content: CountsFile) -> KeptCounts | None:
+    names = (path.with_name(f"{path.stem}-{number}{path.suffix}") for number in itertools.count(1))
+    free = next(name for name in names if not name.exists())
     try:
         before = read_counts(path)
     except FileError:
-        return ("what cannot be read",)
-    found = {(run.name, text) for run in content.runs for text in run.counts}
-    return tuple(f"{run.name} ({text})" for run in before.runs for text in run.counts if (run.name, text) not in found)
+        path.rename(free)
+        return KeptCounts(free, ("what cannot be read",))
+    there = {_identity(content, run, text) for run in content.runs for text in run.counts}
+    lost: list[CountedRun] = []
+    for run in before.runs:
+        own = {text: counts for text, counts in run.counts.items() if _identity(before, run, text) not in there}
+        lost += [run.model_copy(update={"counts": own})] if own else []
+    if not lost:
+        return None
+    write_counts(free, before.model_copy(update={"runs": tuple(lost)}))
+    return KeptCounts(free, tuple(f"{run.name} ({text})" for run in lost for text in run.counts))
+
+
+def _identity(content: CountsFile, run: CountedRun, text: Text) -> tuple[str, ...]:
+    """Equal for counts that stand for each other."""
+    return run.name, run.recipe, text, content.texts[text].checksum, content.tokenise
 
 
 def read_counts(path: Path) -> CountsFile:
@@ -223,7 +244,7 @@ def read_counts(path: Path) -> CountsFile:
 def counts_tables(files: Sequence[tuple[Path, CountsFile]], text: Text) -> Iterator[tuple[str, Table]]:
     """The table of all runs, and that of all ensembles if there are any, each with its title."""
     _check_same_text(files, text)
-    _check_distinct(files)
+    _check_distinct(files, text)
     _check_recipes(files)
     runs = [run for _, content in files for run in content.runs if text in run.counts]
     tokenise = files[0][1].tokenise
@@ -263,10 +284,12 @@ def _check_same_text(files: Sequence[tuple[Path, CountsFile]], text: Text) -> No
                 )
 
 
-def _check_distinct(files: Sequence[tuple[Path, CountsFile]]) -> None:
+def _check_distinct(files: Sequence[tuple[Path, CountsFile]], text: Text) -> None:
     seen: dict[str, Path] = {}
     for path, content in files:
         for run in content.runs:
+            if text not in run.counts:
+                continue
             if run.name in seen:
                 raise UsageError(f"{run.name} is both in {seen[run.name]} and in {path}. Leave one of the two out.")
             seen[run.name] = path

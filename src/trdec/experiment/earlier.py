@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from trdec.experiment.configuration import EXPERIMENT_FILE, ExperimentConfiguration, load_experiment
-from trdec.experiment.plan import Plan, make_plan
+from trdec.experiment.plan import Plan, Run, ensemble_of, make_plan
 from trdec.experiment.run import Records
 
 AnyName = TypeVar("AnyName")
@@ -51,7 +51,7 @@ def covering_plan(plan: Plan, earlier: ExperimentConfiguration | None) -> Plan:
     runs = tuple(run for run in whole.runs if run.name in own or records.finished(run, "train") is not None)
     systems, seeds = {run.system for run in runs}, {run.seed for run in runs}
     together = _joined(
-        {ensemble.system: ensemble for ensemble in (make_plan(earlier).ensembles if earlier.ensembles else ())},
+        {row.name: found for row in everything.systems if (found := _translated_together(whole, row.name))},
         {ensemble.system: ensemble for ensemble in plan.ensembles},
     )
     rows = tuple(row for row in whole.experiment.systems if row.name in systems)
@@ -61,6 +61,14 @@ def covering_plan(plan: Plan, earlier: ExperimentConfiguration | None) -> Plan:
         runs,
         tuple(together[row.name] for row in rows if row.name in together),
     )
+
+
+def _translated_together(whole: Plan, system: str) -> Run | None:
+    """The ensemble of a system that has translations in the folder: of the seeds that their record names."""
+    runs = tuple(run for run in whole.runs if run.system == system)
+    seeds = Records(whole).seeds_together(ensemble_of(whole.experiment, runs))
+    members = tuple(run for run in runs if seeds is None or run.seed in seeds)
+    return ensemble_of(whole.experiment, members) if seeds is not None and len(members) == len(seeds) else None
 
 
 def _joined(before: Mapping[AnyName, AnyValue], now: Mapping[AnyName, AnyValue]) -> dict[AnyName, AnyValue]:

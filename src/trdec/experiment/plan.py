@@ -180,7 +180,7 @@ def make_plan(experiment: ExperimentConfiguration) -> Plan:
     return Plan(
         experiment,
         tuple(runs),
-        tuple(_ensemble(experiment, tuple(run for run in runs if run.system == row.name)) for row in together),
+        tuple(ensemble_of(experiment, tuple(run for run in runs if run.system == row.name)) for row in together),
     )
 
 
@@ -215,8 +215,8 @@ def _run(experiment: ExperimentConfiguration, row: RowConfiguration, seed: int, 
     return replace(run, commands={stage: commands[stage] for stage in get_args(Stage) if stage in commands})
 
 
-def _ensemble(experiment: ExperimentConfiguration, members: tuple[Run, ...]) -> Run:
-    """The ensemble of a system's runs."""
+def ensemble_of(experiment: ExperimentConfiguration, members: tuple[Run, ...]) -> Run:
+    """The ensemble of runs of one system."""
     directory = experiment.output / "ensembles" / members[0].system
     ensemble = replace(members[0], directory=directory, commands={}, members=members)
     return replace(ensemble, commands=_translating_stages(experiment, ensemble))

@@ -19,7 +19,7 @@ from trdec.evaluation.report import Content, Section, contents, escaped, page, t
 from trdec.evaluation.tables import EMPTY_CELL, Table, signatures
 from trdec.experiment.counts import KeptCounts, counts_of, replace_counts
 from trdec.experiment.plan import Plan, shell_command
-from trdec.experiment.results import Dev, Results, Sample, collect, samples, training_curves
+from trdec.experiment.results import Results, Sample, collect, samples, training_curves
 from trdec.files import writing
 from trdec.systems import system_name
 from trdec.targets.actions import KINDS
@@ -44,9 +44,12 @@ class ReportFiles:
     """The counts that were there, if they have runs that these have not."""
 
 
-def write_report(plan: Plan, failures: Mapping[str, str], command: str) -> ReportFiles:
-    """Write the report on all finished runs; `failures` says why the others failed, by name."""
-    results = collect(plan)
+def write_report(plan: Plan, failures: Mapping[str, str], command: str, asked: Plan | None = None) -> ReportFiles:
+    """Write the report on all finished runs; `failures` says why the others failed, by name.
+
+    Of a plan that covers more than what was asked for, the latter decides whether dev or test is shown.
+    """
+    results = collect(plan, asked)
     content = list(report_sections(results, failures, command))
     chosen = samples(results)
     folder = plan.directory
@@ -62,7 +65,7 @@ def write_report(plan: Plan, failures: Mapping[str, str], command: str) -> Repor
         sections.insert(-1, Section(SAMPLES, "\n".join(map(_sample_html, chosen)), "samples"))
     _write_text(written.html, page(title, sections))
     _write_text(written.json, json.dumps(report_json(results, failures, command), indent=2, ensure_ascii=False) + "\n")
-    return replace(written, kept=replace_counts(written.counts, counts_of(results)))
+    return replace(written, kept=replace_counts(written.counts, counts_of(plan, results.comparison.options.tokenise)))
 
 
 def report_json(results: Results, failures: Mapping[str, str], command: str) -> dict[str, Any]:
@@ -150,9 +153,9 @@ def _scores(results: Results, table: Table) -> ReportSection:
     return ReportSection("Scores", text, tables=(table,), code=quoted)
 
 
-def _with_dev(table: Table, on_dev: Sequence[Sequence[Dev | None]]) -> Table:
+def _with_dev(table: Table, on_dev: Sequence[Sequence[float | None]]) -> Table:
     """The table with a column for the mean of each row's scores on dev, if all of them have such."""
-    known = [[dev.bleu for dev in row if dev is not None] for row in on_dev]
+    known = [[bleu for bleu in row if bleu is not None] for row in on_dev]
     if not all(row and len(row) == len(given) for row, given in zip(known, on_dev, strict=True)):
         return table
     rows = tuple((*row, f"{fmean(own):.2f}") for row, own in zip(table.rows, known, strict=True))

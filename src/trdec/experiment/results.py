@@ -10,10 +10,10 @@ from typing import Any
 
 from trdec.errors import TrainingError
 from trdec.evaluation.comparison import Comparison, ComparisonOptions, compare
-from trdec.evaluation.counts import CountedBLEU, count_sentences
 from trdec.evaluation.figures import save_figure, styles
 from trdec.evaluation.scores import (
     Output,
+    bleu_metric,
     bleu_tokeniser,
     read_output,
     read_references,
@@ -31,14 +31,6 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Dev:
-    """Translations of dev: what BLEU counts in them, and the score."""
-
-    counts: tuple[str, ...]
-    bleu: float
-
-
-@dataclass(frozen=True)
 class Result:
     """A finished run."""
 
@@ -48,8 +40,8 @@ class Result:
     output: Output
     loss: dict[str, Any] | None
     """The loss on dev by kind of action, if it was measured."""
-    dev: Dev | None
-    """Its translations of dev, where another text is scored."""
+    dev: float | None
+    """BLEU on dev, where another text is scored."""
     tuning: dict[str, Any] | None
     """What was tried on dev to choose how to search, if anything was."""
 
@@ -60,7 +52,7 @@ class SeedsTogether:
 
     run: Run
     output: Output
-    dev: Dev | None
+    dev: float | None
 
 
 @dataclass(frozen=True)
@@ -102,10 +94,12 @@ class Results:
         return len(self.of(system)[0].run.tree_kinds)
 
 
-def collect(plan: Plan) -> Results:
-    """The results of all finished runs, on dev as long as no run has translated the test text."""
+def collect(plan: Plan, asked: Plan | None = None) -> Results:
+    """The results of all finished runs, on dev as long as none of those that were asked for has translated the test
+    text; all of the plan are, unless a smaller one says otherwise.
+    """
     records = Records(plan)
-    tested = plan.experiment.test is None or any(records.finished(run, "translate") for run in plan.runs)
+    tested = plan.experiment.test is None or any(records.finished(run, "translate") for run in (asked or plan).runs)
     stage: Stage = "translate" if tested else "dev"
     _, target = plan.text(stage)
     references = read_references(target)
@@ -130,7 +124,7 @@ def collect(plan: Plan) -> Results:
     tokenise = bleu_tokeniser(references, plan.is_raw)
     if warning := tokenisation_warning(references, tokenise):
         _log.warning("WARNING: %s: %s", target, warning)
-    options = ComparisonOptions(tokenise=tokenise, examples=plan.experiment.samples)
+    options = ComparisonOptions(tokenise=tokenise, examples=plan.experiment.samples, ter=plan.experiment.ter)
     corpora = plan.runs[0].training.located_data.corpora
     training_text = [line for corpus in corpora for line in read_texts(corpus.target)]
     counts = count_words(training_text, bleu_splitter(tokenise))
@@ -149,16 +143,15 @@ def _output(run: Run, stage: Stage, references: list[str], reference_name: str) 
     return Output(run.system, run.name, read.lines, str(run.seed), read_trees(run.trees(stage)))
 
 
-def _dev(plan: Plan, records: Records, run: Run, stage: Stage) -> Dev | None:
-    """The translations of dev, if another text is scored at this stage and they are finished."""
+def _dev(plan: Plan, records: Records, run: Run, stage: Stage) -> float | None:
+    """BLEU on dev, if another text is scored at this stage and dev has been translated."""
     if stage == "dev" or records.finished(run, "dev") is None:
         return None
     _, target = plan.text("dev")
     references = read_references(target)
     output = read_output(run.system, run.translations("dev"), references, str(target))
     tokenise = bleu_tokeniser(references, plan.is_raw)
-    counts = count_sentences(output.lines, references, tokenise)
-    return Dev(counts, CountedBLEU(tokenise).of(counts))
+    return float(bleu_metric(tokenise, references).corpus_score(list(output.lines), None).score)
 
 
 SHARED_KIND = "word"

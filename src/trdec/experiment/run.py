@@ -133,13 +133,9 @@ class Records:
 
     def finished(self, run: Run, stage: Stage) -> dict[str, Any] | None:
         """The record of a stage, if it has one and nothing it depends on has changed."""
-        path = self._path(run, stage)
-        if not path.exists() or not run.result(stage).exists():
+        record = self._read(run, stage)
+        if record is None or not run.result(stage).exists():
             return None
-        try:
-            record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise FileError(f"{path}: expected the record of a finished run, as JSON. Remove the file.") from error
         before, now = record.get("depends_on"), self._depends_on(run, stage)
         if stage == "score" and before is not None:
             # Older records also name the test text, which scoring does not read.
@@ -148,12 +144,31 @@ class Records:
 
     def finish(self, run: Run, stage: Stage, record: Mapping[str, Any]) -> None:
         """Write the record of a finished stage."""
+        together = {"seeds": [member.seed for member in run.members]} if run.members else {}
+        content = {**record, **together, "depends_on": self._depends_on(run, stage)}
         with writing(self._path(run, stage)) as stream:
-            json.dump({**record, "depends_on": self._depends_on(run, stage)}, stream, indent=2, ensure_ascii=False)
+            json.dump(content, stream, indent=2, ensure_ascii=False)
             stream.write("\n")
+
+    def seeds_together(self, ensemble: Run) -> tuple[int, ...] | None:
+        """The seeds of the models that last translated together, whichever the plan names; None if there are none."""
+        for stage in ("translate", "dev"):
+            if (record := self._read(ensemble, stage)) is not None and "seeds" in record:
+                return tuple(record["seeds"])
+        return None
 
     def _path(self, run: Run, stage: Stage) -> Path:
         return run.directory / f"{stage}.json"
+
+    def _read(self, run: Run, stage: Stage) -> dict[str, Any] | None:
+        path = self._path(run, stage)
+        if not path.exists():
+            return None
+        try:
+            record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise FileError(f"{path}: expected the record of a finished run, as JSON. Remove the file.") from error
+        return record
 
     def _depends_on(self, run: Run, stage: Stage) -> dict[str, Any]:
         files = {

@@ -77,10 +77,11 @@ def test_tests_of_the_counts_are_those_of_the_text() -> None:
     assert by_counts.difference == pytest.approx(by_text.difference)
 
 
-def _run(system: str, seeds: tuple[int, ...], text: list[str], **search: Any) -> CountedRun:
+def _run(system: str, seeds: tuple[int, ...], text: list[str], **given: Any) -> CountedRun:
     counts = count_sentences(text, REFERENCES)
     found = {"dev": counts, "test": counts}
-    return CountedRun(system=system, seeds=seeds, recipe="r", counts=found, seconds=60 * seeds[0], **search)
+    values = {"system": system, "seeds": seeds, "recipe": "r", "counts": found, "seconds": 60 * seeds[0]}
+    return CountedRun(**values | given)
 
 
 def _file(*runs: CountedRun, checksum: str = "c", tokenise: str = "none") -> CountsFile:
@@ -196,14 +197,38 @@ def test_counts_that_would_be_lost_are_kept(tmp_path: Path) -> None:
     assert kept is not None
     assert kept.path == tmp_path / "counts-1.json"
     assert kept.runs == ("seq2seq, seed 1 (test)", "seq2seq, seed 2 (dev)", "seq2seq, seed 2 (test)")
-    assert read_counts(kept.path) == _file(one, two, both)
+    test_alone = one.model_copy(update={"counts": {"test": one.counts["test"]}})
+    assert read_counts(kept.path) == _file(test_alone, two)
     assert read_counts(path) == _file(dev_alone, both)
+    # Both files together are what was there before.
+    files = [(name, read_counts(name)) for name in (path, kept.path)]
+    (_, found), (_, before) = (next(counts_tables(each, "test")) for each in (files, [(path, _file(one, two, both))]))
+    assert [row[:3] for row in found.rows] == [row[:3] for row in before.rows]
     path.write_text("something else")
     unread = replace_counts(path, _file(one))
     assert unread is not None
     assert unread.path.name == "counts-2.json"
     assert unread.path.read_text() == "something else"
     assert unread.runs == ("what cannot be read",)
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        _file(_run("seq2seq", (1,), POOR), checksum="d"),
+        _file(_run("seq2seq", (1,), POOR), tokenise="13a"),
+        _file(_run("seq2seq", (1,), POOR, recipe="another")),
+    ],
+    ids=["text", "tokeniser", "recipe"],
+)
+def test_counts_of_another_text_or_training_are_kept(now: CountsFile, tmp_path: Path) -> None:
+    before = _file(_run("seq2seq", (1,), POOR))
+    write_counts(tmp_path / "counts.json", before)
+    kept = replace_counts(tmp_path / "counts.json", now)
+    assert kept is not None
+    assert kept.runs == ("seq2seq, seed 1 (dev)", "seq2seq, seed 1 (test)")
+    assert read_counts(kept.path) == before
+    assert read_counts(tmp_path / "counts.json") == now
 
 
 def test_published_scores_stand_only_beside_those_on_test(tmp_path: Path) -> None:

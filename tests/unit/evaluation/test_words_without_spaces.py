@@ -57,6 +57,13 @@ def test_spaces_part_words_wherever_a_script_has_them(language: str, tokenise: s
     assert word_tokeniser([RAW_LINES[language]], tokenise) == "none"
 
 
+@pytest.mark.parametrize("tokenise", TOKENISERS)
+def test_spaces_part_words_in_text_that_was_split_into_words_before(tokenise: str) -> None:
+    split = [" ".join(CHINESE[start : start + 2] for start in range(0, len(CHINESE), 2))[:-1] + " 。"]
+    assert word_tokeniser(split, tokenise) == "none"
+    assert word_tokeniser([CHINESE], "zh") == "zh"
+
+
 @pytest.mark.parametrize("language", UNSPACED_LANGUAGES)
 def test_the_tokeniser_finds_the_words_of_a_script_without_spaces(language: str) -> None:
     lines = [RAW_LINES[language]]

@@ -16,7 +16,7 @@ from trdec.experiment.configuration import ExperimentConfiguration, load_experim
 from trdec.experiment.counts import read_counts
 from trdec.experiment.earlier import covering_plan, earlier_experiment, with_earlier
 from trdec.experiment.plan import Plan, make_plan
-from trdec.experiment.run import Records
+from trdec.experiment.run import Records, execute
 
 RECIPE = """\
 system: seq2seq
@@ -53,9 +53,11 @@ def _finish(plan: Plan) -> None:
         for stage in run.commands:
             run.result(stage).parent.mkdir(parents=True, exist_ok=True)
             run.result(stage).write_text(TEXT)
-        run.trees().write_text("".join(f"(ROOT {line})\n" for line in text))
+        for stage in ("dev", "translate"):
+            run.trees(stage).write_text("".join(f"(ROOT {line})\n" for line in text))
     for run in (*plan.runs, *plan.ensembles):
-        made: dict[str, Any] = {"train": TRAINED, "score": LOSS, "translate": {"sentences": 2, "seconds": 1.0}}
+        translated = {"sentences": 2, "seconds": 1.0}
+        made: dict[str, Any] = {"train": TRAINED, "score": LOSS, "dev": translated, "translate": translated}
         for stage in run.commands:
             records.finish(run, stage, made[stage])
 
@@ -123,8 +125,51 @@ def test_an_ensemble_of_before_is_covered(file: Path) -> None:
     together = ["seq2seq, seeds 1, 2", "trdec-binary, seeds 1, 2"]
     assert _reported(file)[-2:] == together
     _finish(_plan(file, TERNARY, "seeds=[3]"))
-    _command(file, TERNARY, "seeds=[3]")
-    assert _reported(file)[-3:] == ["mine, seed 3", *together]
+    for _ in range(2):  # the same command again reports the same
+        _command(file, TERNARY, "seeds=[3]")
+        assert _reported(file)[-3:] == ["mine, seed 3", *together]
+    assert not list(file.parent.glob("out/counts-*"))
+
+
+def test_what_another_command_finished_meanwhile_is_covered(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def meanwhile(*given: Any) -> list[Any]:
+        monkeypatch.undo()
+        _finish(_plan(file, TERNARY))
+        _command(file, TERNARY)
+        return execute(*given)
+
+    _finish(_plan(file))
+    monkeypatch.setattr("trdec.experiment.run.execute", meanwhile)
+    _command(file)
+    assert _reported(file) == ["seq2seq, seed 1", "trdec-binary, seed 1", "mine, seed 1"]
+
+
+def test_what_is_asked_for_decides_whether_dev_or_test_is_shown(file: Path) -> None:
+    (file.parent / "test.vel").write_text(TEXT)
+    (file.parent / "test.en").write_text("".join(reversed(TEXT.splitlines(keepends=True))))
+    test, out = "test={source: test.vel, target: test.en}", file.parent / "out"
+    _finish(_plan(file, test))
+    _command(file, test)
+    added = _plan(file, TERNARY, test)
+    _finish(added)
+    # The command is still running: it has translated dev only.
+    with_earlier(added.experiment, earlier_experiment(added.experiment)).save(out / "experiment.yaml")
+    (added.runs[0].directory / "translate.json").unlink()
+    for systems, text, shown in ((TERNARY, "text.en", 3), ("systems=[seq2seq]", "test.en", 2)):
+        _command(file, systems, test, report_only=True)
+        report = (out / "report.md").read_text()
+        assert f"scored on {text}" in report
+        assert f"\n{shown} systems" in report
+        counted = {run.system: sorted(run.counts) for run in read_counts(out / "counts.json").runs}
+        assert counted == {"seq2seq": ["dev", "test"], "trdec-binary": ["dev", "test"], "mine": ["dev"]}
+    assert not list(out.glob("counts-*"))
+
+
+def test_a_report_may_leave_ter_out(file: Path) -> None:
+    _finish(_plan(file))
+    for value, shown in (("true", True), ("false", False)):
+        _command(file, f"ter={value}")
+        assert ("| TER |" in re.sub(" +", " ", (file.parent / "out" / "report.md").read_text())) == shown
 
 
 @pytest.mark.parametrize(
