@@ -8,7 +8,7 @@ from typing import Any
 
 from trdec.configuration.sections import SearchConfiguration
 from trdec.configuration.values import write_yaml
-from trdec.systems import System
+from trdec.systems import ANNOTATIONS, System
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +70,13 @@ def recipe_for(pairs: int, batch_size: int | None = None, accumulate: int = 1) -
 def search_for(system: System) -> SearchConfiguration:
     """How a model of this system translates before it is tuned.
 
-    What writes a tree gains more from a wider beam than what writes words alone. Where the tree is uncertain, the most
-    probable tree is a small one: derivations come out too short at the power 1 that suits sequences.
+    What writes a tree gains more from a wider beam than what writes words alone. Where a parser's tree is uncertain,
+    the most probable one is small: such derivations come out too short at the power 1 that suits all others.
     """
+    is_parsed = any(kind in ANNOTATIONS for kind in system.trees)
     return SearchConfiguration(
         beam_size=5 if system.target == "seq2seq" else 10,
-        length_power=1.5 if system.target == "derivation" else 1.0,
+        length_power=1.5 if system.target == "derivation" and is_parsed else 1.0,
     )
 
 

@@ -489,5 +489,5 @@ class SearchConfiguration(_Configuration):
         ge=0,
         le=10,
         description="Log-probabilities are divided by length to this power. A training that says nothing of it gives "
-        "models that write derivations 1.5.",
+        "models that write parsers' trees as derivations 1.5.",
     )

@@ -38,14 +38,16 @@ def write(tmp_path: Path) -> Any:
     return write
 
 
-def test_what_writes_trees_has_a_wider_beam_and_derivations_are_ranked_more_by_their_length() -> None:
+def test_what_writes_trees_has_a_wider_beam_and_parsers_trees_are_ranked_more_by_their_length() -> None:
     found = {name: search_for(system) for name, system in SYSTEMS.items()}
     assert {name: search.beam_size for name, search in found.items()} == {
         name: 5 if name == "seq2seq" else 10 for name in SYSTEMS
     }
     assert {name: search.length_power for name, search in found.items()} == {
-        name: 1.5 if name.startswith("trdec") else 1.0 for name in SYSTEMS
+        name: 1.5 if name in ("trdec-con", "trdec-con-null", "trdec-dep") else 1.0 for name in SYSTEMS
     }
+    chains = System(trees=("right-branching",), target="derivation", decoder="tree")
+    assert search_for(chains) == search_for(SYSTEMS["trdec-binary"])
 
 
 def test_what_a_file_leaves_out_is_the_recipe_for_the_size_of_its_corpus(write: Any, tmp_path: Path) -> None:
