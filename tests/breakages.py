@@ -45,7 +45,7 @@ BREAKAGES = [
     ),
     Breakage(
         "experiment/earlier.py",
-        "members = tuple(run for run in runs if seeds is None or run.seed in seeds)",
+        "members = tuple(run for run in runs if run.seed in seeds)",
         "members = runs",
         "tests/unit/experiment/test_experiment_earlier.py",
     ),

@@ -67,8 +67,10 @@ def _translated_together(whole: Plan, system: str) -> Run | None:
     """The ensemble of a system that has translations in the folder: of the seeds that their record names."""
     runs = tuple(run for run in whole.runs if run.system == system)
     seeds = Records(whole).seeds_together(ensemble_of(whole.experiment, runs))
-    members = tuple(run for run in runs if seeds is None or run.seed in seeds)
-    return ensemble_of(whole.experiment, members) if seeds is not None and len(members) == len(seeds) else None
+    if seeds is None:
+        return None
+    members = tuple(run for run in runs if run.seed in seeds)
+    return ensemble_of(whole.experiment, members) if len(members) == len(seeds) else None
 
 
 def _joined(before: Mapping[AnyName, AnyValue], now: Mapping[AnyName, AnyValue]) -> dict[AnyName, AnyValue]:

@@ -95,8 +95,10 @@ class Results:
 
 
 def collect(plan: Plan, asked: Plan | None = None) -> Results:
-    """The results of all finished runs, on dev as long as none of those that were asked for has translated the test
-    text; all of the plan are, unless a smaller one says otherwise.
+    """The results of all finished runs.
+
+    They are on dev as long as no run that was asked for has translated the test text. A plan that covers more than
+    what was asked for comes with the smaller plan.
     """
     records = Records(plan)
     tested = plan.experiment.test is None or any(records.finished(run, "translate") for run in (asked or plan).runs)
