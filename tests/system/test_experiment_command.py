@@ -223,7 +223,9 @@ def test_another_toy_corpus_is_made_where_another_is_asked_for_and_old_runs_are_
     tmp_path: Path, trdec: Run
 ) -> None:
     file = write_experiment(tmp_path, tmp_path / "out")
-    few = ("systems=[seq2seq]", "changes={training.max_updates: 1}", "decoding.beam_size=1", "samples=0")
+    # What the recipe would make of the corpus's size is given, so that only the data differ.
+    given = "changes={training.max_updates: 1, training.validate_every: 1, training.schedule.warmup_updates: 0}"
+    few = ("systems=[seq2seq]", given, "decoding.beam_size=1", "samples=0")
     result = trdec("experiment", file, "toy.sentences=60", *few)
     assert result.returncode == 0, result.stderr
     result = trdec("experiment", file, "toy.sentences=70", *few)
