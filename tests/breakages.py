@@ -213,6 +213,42 @@ BREAKAGES = [
     ),
     Breakage(
         "cli/tune.py",
+        "        with _errors_of_search(model):\n            every",
+        "        if True:\n            every",
+        "tests/unit/cli/test_tune_command.py",
+    ),
+    Breakage(
+        "experiment/counts.py",
+        '{"dev": dev[run.name], **run.counts} if run.name in dev else run.counts',
+        "run.counts",
+        "tests/unit/evaluation/test_counts.py",
+    ),
+    Breakage(
+        "experiment/counts.py",
+        "sorted(found, key=lambda run: run.seeds)",
+        "found",
+        "tests/unit/evaluation/test_counts.py",
+    ),
+    Breakage(
+        "experiment/counts.py",
+        "joined[run.name] = _one_run(before, run) if before else run",
+        "joined[run.name] = run",
+        "tests/unit/evaluation/test_counts.py",
+    ),
+    Breakage(
+        "experiment/counts.py",
+        "key=lambda run: (len(run.seeds) > 1, systems[run.system], run.seeds)",
+        "key=lambda run: (len(run.seeds) > 1, run.seeds)",
+        "tests/unit/evaluation/test_counts.py",
+    ),
+    Breakage(
+        "experiment/counts.py",
+        "{system: score for _, content in files for system, score in content.published.items()}",
+        "{}",
+        "tests/unit/evaluation/test_counts.py",
+    ),
+    Breakage(
+        "cli/tune.py",
         "        check_free(model)",
         "        pass",
         "tests/unit/cli/test_tune_command.py",

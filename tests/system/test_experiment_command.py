@@ -17,6 +17,7 @@ import pytest
 from support.running import Run
 from support.small_experiment import results_of, write_experiment
 from trdec.configuration import load_saved_configuration
+from trdec.experiment.counts import read_counts
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +69,10 @@ def test_the_counts_give_the_scores_of_the_report_without_the_text(finished: Pat
         assert re.search(rf"^\| {row['name']} +\| +1 \| +(\*\*)?{row['bleu']['mean']:.2f}", found.stdout, re.MULTILINE)
     assert report["comparison"]["systems"][0]["outputs"][0]["bleu"]["signature"] in found.stdout
     assert "dev BLEU" in trdec("table", finished / "counts.json", "--text", "dev").stdout
+    joined = finished / "joined.json"
+    assert trdec("table", finished / "counts.json", "--join", joined).stdout == found.stdout
+    assert read_counts(joined) == read_counts(finished / "counts.json")
+    joined.unlink()
     missing = trdec("table", finished / "no.json")
     assert missing.returncode == 1
     assert "no.json: cannot be read" in missing.stderr

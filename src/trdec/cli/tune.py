@@ -26,7 +26,7 @@ from trdec.errors import FileError, UsageError
 from trdec.files import text_file, writing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from trdec.configuration import Configuration
     from trdec.training.tuning import Trial
@@ -99,13 +99,24 @@ def tune_command(
         def progress(done: int) -> None:
             show("translating dev", done, total)
 
-        every = list(trials(translator, lines, references, beams, powers, tokenise, progress, workers))
+        with _errors_of_search(model):
+            every = list(trials(translator, lines, references, beams, powers, tokenise, progress, workers))
         best = best_trial(every)
         stream.write(_json(every, best) if as_json else _table(every, best))
     if not keep:
         set_search(model, best.search)
         own = f"beam {best.search.beam_size} and length power {best.search.length_power:g}"
         say(f"{model}: translates with {own} from now on, unless told otherwise")
+
+
+@contextlib.contextmanager
+def _errors_of_search(model: Path) -> Iterator[None]:
+    """Tells the system's errors in the block from those of the output, which is open all the while."""
+    try:
+        yield
+    except OSError as error:
+        name, reason = error.filename or model, error.strerror or error
+        raise FileError(f"{name}: dev could not be translated: {reason}. Nothing was changed.") from error
 
 
 def _dev(configuration: Configuration, model: Path, parses: Path | None) -> tuple[Path, Path, Path | None]:

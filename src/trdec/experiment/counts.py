@@ -242,16 +242,25 @@ def read_counts(path: Path) -> CountsFile:
 
 
 def counts_tables(files: Sequence[tuple[Path, CountsFile]], text: Text) -> Iterator[tuple[str, Table]]:
-    """The table of all runs, and that of all ensembles if there are any, each with its title."""
-    _check_same_text(files, text)
+    """The table of all runs, and that of all ensembles if there are any, each with its title.
+
+    A run whose dev was counted in another file than the text that is shown is still one run.
+    """
+    _check_same_text(files, {text, "dev"})  # the table has a column for dev, too
     _check_distinct(files, text)
     _check_recipes(files)
-    runs = [run for _, content in files for run in content.runs if text in run.counts]
+    every = [run for _, content in files for run in content.runs]
+    dev = {run.name: run.counts["dev"] for run in every if "dev" in run.counts}
+    runs = [
+        run.model_copy(update={"counts": {"dev": dev[run.name], **run.counts} if run.name in dev else run.counts})
+        for run in every
+        if text in run.counts
+    ]
     tokenise = files[0][1].tokenise
-    published = {system: score for _, content in files for system, score in content.published.items()}
+    published = _published(files)
     single = [run for run in runs if len(run.seeds) == 1]
     if not single:
-        found = sorted({name for _, content in files for run in content.runs for name in run.counts})
+        found = sorted({name for run in every for name in run.counts})
         raise UsageError(
             f"expected runs that were scored on {text} in {', '.join(str(path) for path, _ in files)}, found only such "
             f"that were scored on {' and '.join(found) or 'nothing'}. Choose another `text`."
@@ -261,12 +270,43 @@ def counts_tables(files: Sequence[tuple[Path, CountsFile]], text: Text) -> Itera
         yield "Ensembles", _table(ensembles, text, tokenise, {})
 
 
+def join_counts(files: Sequence[tuple[Path, CountsFile]]) -> CountsFile:
+    """All runs of several files as one content: the seeds of a system stand together, in order."""
+    texts: tuple[Text, ...] = ("dev", "test")
+    _check_same_text(files, texts)
+    for text in texts:
+        _check_distinct(files, text)
+    _check_recipes(files)
+    joined: dict[str, CountedRun] = {}
+    for _, content in files:
+        for run in content.runs:
+            before = joined.get(run.name)
+            joined[run.name] = _one_run(before, run) if before else run
+    systems = {system: place for place, system in enumerate(dict.fromkeys(run.system for run in joined.values()))}
+    runs = sorted(joined.values(), key=lambda run: (len(run.seeds) > 1, systems[run.system], run.seeds))
+    first = files[0][1]
+    found = {name: text for _, content in files for name, text in content.texts.items()}
+    return CountsFile(
+        title=first.title, tokenise=first.tokenise, texts=found, published=_published(files), runs=tuple(runs)
+    )
+
+
+def _one_run(one: CountedRun, other: CountedRun) -> CountedRun:
+    """A run whose texts were counted in two files."""
+    known = {key: value for run in (other, one) for key, value in run if value is not None}
+    return CountedRun(**known | {"counts": one.counts | other.counts})
+
+
+def _published(files: Sequence[tuple[Path, CountsFile]]) -> dict[str, float]:
+    return {system: score for _, content in files for system, score in content.published.items()}
+
+
 def signature(files: Sequence[tuple[Path, CountsFile]]) -> str:
     """sacreBLEU's signature of the scores."""
     return str(CountedBLEU(files[0][1].tokenise).get_signature())
 
 
-def _check_same_text(files: Sequence[tuple[Path, CountsFile]], text: Text) -> None:
+def _check_same_text(files: Sequence[tuple[Path, CountsFile]], texts: Iterable[Text]) -> None:
     first_path, first = files[0]
     for path, content in files[1:]:
         if content.tokenise != first.tokenise:
@@ -274,8 +314,7 @@ def _check_same_text(files: Sequence[tuple[Path, CountsFile]], text: Text) -> No
                 f"{first_path} has BLEU with the tokeniser {first.tokenise}, {path} with {content.tokenise}: their "
                 "scores cannot stand in one table."
             )
-    shown: tuple[Text, ...] = (text, "dev")  # the table has a column for dev, too
-    for name in shown:
+    for name in texts:
         of_files = [(path, content.texts[name].checksum) for path, content in files if name in content.texts]
         for path, checksum in of_files[1:]:
             if checksum != of_files[0][1]:
@@ -324,7 +363,8 @@ def _table(runs: Sequence[CountedRun], text: Text, tokenise: str, published: dic
     for run in runs:
         by_system.setdefault(run.system, []).append(run)
     rows: list[_Row] = []
-    for system, own in by_system.items():
+    for system, found in by_system.items():
+        own = sorted(found, key=lambda run: run.seeds)
         scores = [metric.of(run.counts[text]) for run in own]
         first = rows[0] if rows else None
         theirs, ours = _outputs(first.runs if first else (), text), _outputs(own, text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import shutil
@@ -120,3 +121,17 @@ def test_what_would_lose_a_long_search_is_noticed_before(
     assert found.returncode == 1
     assert re.search("a training is running.*when it has ended", found.stderr)
     assert not searched
+
+
+def test_an_error_of_the_search_is_not_the_output_s(
+    model: Path, text: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def search(*_: object) -> list[object]:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr("trdec.training.tuning.trials", search)
+    found = run(tune_command, model, *text, "--output", tmp_path / "table")
+    assert found.returncode == 1
+    assert re.search(rf"{re.escape(str(model))}: dev could not be translated: Too many open files", found.stderr)
+    assert "written" not in found.stderr
+    assert not (tmp_path / "table").exists()

@@ -20,6 +20,7 @@ from trdec.experiment.counts import (
     CountedText,
     CountsFile,
     counts_tables,
+    join_counts,
     read_counts,
     recipe_checksum,
     replace_counts,
@@ -229,6 +230,42 @@ def test_counts_of_another_text_or_training_are_kept(now: CountsFile, tmp_path: 
     assert kept.runs == ("seq2seq, seed 1 (dev)", "seq2seq, seed 1 (test)")
     assert read_counts(kept.path) == before
     assert read_counts(tmp_path / "counts.json") == now
+
+
+def _on(text: str, run: CountedRun) -> CountedRun:
+    return run.model_copy(update={"counts": {text: run.counts[text]}})  # type: ignore[index]
+
+
+def test_dev_and_test_of_a_run_may_stand_in_two_files(tmp_path: Path) -> None:
+    run = _run("seq2seq", (1,), POOR)
+    files = [(tmp_path / "one", _file(_on("test", run))), (tmp_path / "two", _file(_on("dev", run)))]
+    ((_, apart),) = counts_tables(files, "test")
+    ((_, together),) = counts_tables([(tmp_path / "one", _file(run))], "test")
+    assert apart == together
+    assert dict(zip(apart.header, apart.rows[0], strict=True))["dev BLEU"] != "-"
+
+
+def test_joined_files_say_what_they_say_apart(tmp_path: Path) -> None:
+    run = _run("trdec-binary", (1,), GOOD, beam_size=20)
+    one = _file(_on("test", run), _run("seq2seq", (2,), POOR), _run("seq2seq", (1, 2), GOOD))
+    two = _file(_run("seq2seq", (1,), GOOD), _on("dev", run))
+    files = [(tmp_path / "one", one), (tmp_path / "two", two)]
+    joined = join_counts(files)
+    names = ["trdec-binary, seed 1", "seq2seq, seed 1", "seq2seq, seed 2", "seq2seq, seeds 1, 2"]
+    assert [run.name for run in joined.runs] == names
+    assert joined.runs[0] == run
+    assert joined.published == one.published
+    write_counts(tmp_path / "joined.json", joined)
+    for text in ("dev", "test"):
+        apart = dict(counts_tables(files, text))  # type: ignore[arg-type]
+        again = dict(counts_tables([(tmp_path / "joined.json", read_counts(tmp_path / "joined.json"))], text))  # type: ignore[arg-type]
+        scores = [
+            {title: {row[:3] for row in table.rows} for title, table in tables.items()} for tables in (apart, again)
+        ]
+        assert scores[0] == scores[1]
+    for text in ("dev", "test"):
+        with pytest.raises(UsageError, match=r"trdec-binary, seed 1 is both in .*one and in .*two"):
+            join_counts([(tmp_path / "one", _file(_on(text, run))), (tmp_path / "two", _file(_on(text, run)))])
 
 
 def test_published_scores_stand_only_beside_those_on_test(tmp_path: Path) -> None:
