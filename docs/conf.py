@@ -64,9 +64,9 @@ python_api
 :caption: To know it
 
 results
-results/or-en-ten-passes/report
-results/or-en-guided/report
-results/transformers/report
+results_recipe
+results_speed
+REPORTS
 toy_language
 architecture
 paper_map
@@ -91,7 +91,9 @@ def add_to_page(_application: Sphinx, page: str, source: list[str]) -> None:
     if page == "index":
         # A page that nobody put in its place yet is listed last, so that it can be found.
         further = sorted({path.stem for path in DOCUMENTS.glob("*.md")} - {"index", *PAGES.split()})
-        source[0] += PAGES.replace("decisions/README", "\n".join(["decisions/README", *further]))
+        reports = sorted(f"results/{path.parent.name}/report" for path in DOCUMENTS.glob("results/*/report.md"))
+        listed = PAGES.replace("REPORTS", "\n".join(reports))
+        source[0] += listed.replace("decisions/README", "\n".join(["decisions/README", *further]))
     elif page == "decisions/README":
         source[0] += DECISIONS
     elif page == "python_api":

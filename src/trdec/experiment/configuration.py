@@ -105,7 +105,7 @@ class DecodingConfiguration(_Configuration):
 
 
 class RowConfiguration(_Configuration):
-    """One system of an experiment. A name alone is a system of ours; any other is said in the five keys of a system."""
+    """One system of an experiment. A name alone is a system of ours; any other is given by the keys of a system."""
 
     name: str = Field(description="What the report calls it.")
     like: str | None = Field(default=None, description="A system of ours; the keys given here are changed in it.")
@@ -370,7 +370,7 @@ changes: {batches.batch_type: sentences, batches.batch_size: 32}
   seeds and significance against the first system, gains by length and the histogram of lengths (the paper's figures 4
   and 5), how often systems write each length, the accuracy of rare and frequent words, training curves, how much of the
   loss on dev is tree and how much is words, size and speed, sample translations with their trees, and every command
-  and version. How scores are made is told in [evaluation](evaluation.md).
+  and version. [Evaluation](evaluation.md) explains how scores are computed.
 * **Piece by piece.** Beside its report an experiment leaves `counts.json`: what BLEU counts in each sentence, and
   nothing of the text. `trdec table ONE/counts.json ANOTHER/counts.json` makes one table of runs that were made on
   several machines or days, with the same tests as if all had been in one experiment.
