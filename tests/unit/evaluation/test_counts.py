@@ -151,7 +151,7 @@ def test_a_recipe_is_what_is_learnt_from_what(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("folder", "overrides"),
     [
-        # As docs/results.md and its further pages say of each; the two keys that are switched off are younger than the counts.
+        # As the pages of results say of each; the two keys that are switched off are younger than the counts.
         ("or-en-ten-passes", ["training.precision=bfloat16", "training.guidance=0", "model.lexical=false"]),
         ("transformers", ["training.precision=bfloat16", "training.guidance=0", "model.lexical=false"]),
         ("or-en-guided", ["model.lexical=false"]),
