@@ -16,7 +16,7 @@ from trdec.configuration import FREE_KEYS, Configuration
 from trdec.configuration.document import model_in
 from trdec.configuration.recipe import recipe_for
 
-_SIZES = (5_000, 10_000, 50_000, 1_000_000)
+_SIZES = (5_000, 20_000, 100_000, 1_000_000)
 _SIZED = frozenset(setting.key for setting in recipe_for(_SIZES[0]))
 
 _HEAD = """\
@@ -54,7 +54,7 @@ def _by_size() -> Iterator[str]:
     yield "## Defaults by size\n"
     yield "`trdec init` writes these down for your corpus, with a reason for each.\n"
     yield (
-        "Values change at 5,000, 20,000, 50,000, 200,000 and 500,000 pairs. A corpus is seen until 64,000 pairs were "
+        "Values change at 5,000, 50,000, 200,000 and 500,000 pairs. A corpus is seen until 64,000 pairs were "
         "trained on, but at least ten times and at most forty; five times from 200,000 pairs on. With an encoder or a "
         "decoder of your own, `tie_embeddings` and `lexical` are false, with `readout: paper` `tie_embeddings` is.\n"
     )

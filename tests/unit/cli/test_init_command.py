@@ -102,7 +102,7 @@ def test_a_file_is_replaced_only_on_request(corpus: list[str]) -> None:
     assert load_configuration("m.yaml").system.trees == ("binary-1", "binary-2")
 
 
-@pytest.mark.parametrize("pairs", [1, 4_999, 5_000, 50_001, 200_000, 10_000_000])
+@pytest.mark.parametrize("pairs", [1, 4_999, 5_000, 50_000, 50_001, 200_000, 10_000_000])
 def test_a_recipe_is_a_configuration_with_a_reason_for_every_key(pairs: int, tmp_path: Path) -> None:
     settings = recipe_for(pairs)
     assert all(setting.reason for setting in settings)

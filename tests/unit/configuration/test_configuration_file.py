@@ -51,7 +51,7 @@ def test_what_writes_trees_has_a_wider_beam_and_parsers_trees_are_ranked_more_by
 
 
 def test_what_a_file_leaves_out_is_the_recipe_for_the_size_of_its_corpus(write: Any, tmp_path: Path) -> None:
-    for pairs in (30, 30_000):
+    for pairs in (30, 60_000):
         (tmp_path / "a.src").write_text("a line\n" * pairs)
         found = dict(flatten(load_configuration(write(MINIMAL), [f"folder={tmp_path}"])))
         assert {setting.key: found[setting.key] for setting in recipe_for(pairs)} == {
