@@ -28,9 +28,9 @@ labels = st.one_of(st.sampled_from(["S", "NP", "VP", "NULL", "(S\\NP)/NP", "-LRB
 plain_labels = st.sampled_from(["S", "NP", "VP", "PP", "NULL"])
 
 
-def sentences(max_size: int = 40) -> st.SearchStrategy[list[str]]:
+def sentences(max_size: int = 40, min_size: int = 1) -> st.SearchStrategy[list[str]]:
     """Sentences of at least one word."""
-    return st.lists(words, min_size=1, max_size=max_size)
+    return st.lists(words, min_size=min_size, max_size=max_size)
 
 
 def trees(

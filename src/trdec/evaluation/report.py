@@ -19,6 +19,7 @@ from trdec.evaluation.tables import (
     lengths_table,
     pairs_table,
     scores_table,
+    shapes_table,
     signatures,
     ter_table,
     trees_table,
@@ -53,6 +54,7 @@ def contents(comparison: Comparison) -> Iterator[Content]:
         ("Words by frequency in the training text", "words", word_accuracy_table, "word-accuracy"),
         ("Pairs of seeds", "pairs", pairs_table, None),
         ("Trees of the translations", "trees", trees_table, None),
+        ("Shapes of the trees", "shapes", shapes_table, None),
     )
     for title, anchor, make, figure in candidates:
         table = make(comparison)

@@ -10,6 +10,7 @@ from trdec.evaluation.scores import NO_TER
 from trdec.evaluation.significance import LEVELS, Significance
 from trdec.evaluation.trees import Agreement
 from trdec.evaluation.word_accuracy import FREQUENCY_GROUPS
+from trdec.trees.builders import BUILDERS
 
 EMPTY_CELL = "-"
 """In place of a missing figure, such as the deviation of one seed."""
@@ -24,6 +25,9 @@ LENGTH_GROUPS: tuple[tuple[int | None, int | None], ...] = (
     (10, None),
 )
 """Differences of length that a table shows as one column."""
+
+LEAST_SHAPED = 0.05
+"""The least share of a system's trees for which the shape of a builder is shown: short trees have many shapes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +294,29 @@ def trees_table(comparison: Comparison) -> Table | None:
     )
     note = "A tree can be compared with the reference tree only if both have the same words."
     return Table(header, rows, (note,))
+
+
+def shapes_table(comparison: Comparison) -> Table | None:
+    """How many trees are just what a builder makes of their words; None where no system writes such trees."""
+    found = [(row.name, row.trees) for row in comparison.systems if row.trees is not None and row.trees.telling]
+    shares = {builder: [trees.shapes.get(builder, 0) / trees.telling for _, trees in found] for builder in BUILDERS}
+    builders = [builder for builder, found_shares in shares.items() if max(found_shares, default=0) >= LEAST_SHAPED]
+    if not builders:
+        return None
+    rows = tuple(
+        (
+            name,
+            f"{100 * trees.shaped / trees.telling:.1f}%",
+            *(f"{100 * shares[builder][number]:.1f}%" for builder in builders),
+        )
+        for number, (name, trees) in enumerate(found)
+    )
+    notes = (
+        "The share of trees (of three words or more) with the shape that a builder gives to the same words, whatever "
+        "the labels. A balanced tree is a plan of how many words there will be, made before the first is written: "
+        "where the tree has that shape, the model wrote as many as it planned. A short tree may have several shapes.",
+    )
+    return Table(("system", "any of them", *builders), rows, notes)
 
 
 def signatures(comparison: Comparison) -> list[tuple[str, str]]:

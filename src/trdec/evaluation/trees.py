@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 from trdec.errors import TextFormatError
 from trdec.files import WHITESPACE
 from trdec.tokenisers import SPACES
+from trdec.trees.builders import BUILDERS
 from trdec.trees.tree import Nonterminal, Terminal, Tree, depth, labels, words
 
 Bracket = tuple[str, int, int]
 """A node's label, its first word, and the word after its last."""
+
+Shape = frozenset[tuple[int, int]]
+"""The first word, and the word after the last, of each phrase of several words that is not the whole sentence."""
+
+_FEWEST_TELLING = 3
+"""Words from which on the shape of a tree tells builders apart."""
 
 _WHITESPACE = frozenset(WHITESPACE + SPACES)
 
@@ -60,6 +68,12 @@ class TreeScores:
     mean_depth: float | None
     mean_nodes: float | None
     """Nonterminals per tree, including ROOT."""
+    telling: int
+    """Trees of three words or more: over fewer, all builders agree."""
+    shapes: Mapping[str, int]
+    """Of these, those with the shape that each builder gives to their words; a short tree may have several."""
+    shaped: int
+    """Of these, those with the shape of at least one builder."""
     comparable: int | None = None
     """Sentences whose tree has the words of the reference tree: only their spans mean the same."""
     labelled: Agreement | None = None
@@ -79,6 +93,9 @@ class TreeScores:
             "well_formed_share": self.well_formed_share,
             "mean_depth": self.mean_depth,
             "mean_nodes": self.mean_nodes,
+            "telling": self.telling,
+            "shapes": dict(self.shapes),
+            "shaped": self.shaped,
             "comparable": self.comparable,
             "labelled": self.labelled.to_json() if self.labelled else None,
             "unlabelled": self.unlabelled.to_json() if self.unlabelled else None,
@@ -113,16 +130,38 @@ def score_trees(
             spans = [(bracketing(tree), bracketing(reference)) for tree, reference in pairs]
             labelled = _agreement(spans)
             unlabelled = _agreement([(_without_labels(found), _without_labels(expected)) for found, expected in spans])
+    shapes = [builders_of(tree) for tree in there if len(words(tree)) >= _FEWEST_TELLING]
     return TreeScores(
         sentences=len(trees),
         trees=len(there),
         well_formed=well_formed,
         mean_depth=sum(map(depth, there)) / len(there) if there else None,
         mean_nodes=sum(sum(1 for _ in labels(tree)) for tree in there) / len(there) if there else None,
+        telling=len(shapes),
+        shapes={name: count for name in BUILDERS if (count := sum(name in names for names in shapes))},
+        shaped=sum(map(bool, shapes)),
         comparable=comparable,
         labelled=labelled,
         unlabelled=unlabelled,
     )
+
+
+def builders_of(tree: Nonterminal) -> list[str]:
+    """The builders that give the tree's shape to its words, but for those that draw shapes at random.
+
+    A model that writes such trees fixes their number of words before it writes the first. If it then writes more or
+    fewer, the tree is not what the builder makes of them.
+    """
+    own, written = shape_of(tree), words(tree)
+    regular = ((name, builder) for name, builder in BUILDERS.items() if not builder.is_random)
+    return [name for name, builder in regular if written and shape_of(builder(written, Random(0))) == own]
+
+
+def shape_of(tree: Nonterminal) -> Shape:
+    """The tree's phrases of several words, whatever their labels and however many nodes have the same words."""
+    whole = 0, len(words(tree))
+    spans = {(start, end) for _, start, end in bracketing(tree)}
+    return frozenset(span for span in spans if span != whole and span[1] - span[0] > 1)
 
 
 def _letters(text: str) -> str:

@@ -109,7 +109,7 @@ def report_sections(results: Results, failures: Mapping[str, str], command: str)
         yield _ensembles(results, results.ensembles_compared)
     if failures:
         yield ReportSection("Runs that failed", tuple(f"{name}: {reason}" for name, reason in failures.items()))
-    analyses = ("ter", "gain", "lengths", "length-agreement", "words")
+    analyses, last = ("ter", "gain", "lengths", "length-agreement", "words"), ("trees", "shapes", "pairs")
     if any(result.tuning for result in results.results):
         yield _searches(results)
     yield from (_compared(compared[anchor], results.comparison) for anchor in analyses if anchor in compared)
@@ -123,7 +123,7 @@ def report_sections(results: Results, failures: Mapping[str, str], command: str)
         yield ReportSection("Tree and words in the loss", tables=(_losses(results),))
     yield _budget(results)
     yield ReportSection("Size and speed", tables=(_speed(results),))
-    yield from (_compared(compared[anchor], results.comparison) for anchor in ("trees", "pairs") if anchor in compared)
+    yield from (_compared(compared[anchor], results.comparison) for anchor in last if anchor in compared)
     yield _provenance(results, command)
 
 

@@ -153,6 +153,17 @@ def test_trees_have_a_table() -> None:
     assert "- y (0.0): (nothing)" in text
 
 
+def test_shapes_have_a_table_where_a_system_writes_trees_like_a_builders() -> None:
+    built, own = parse("(ROOT (X (X a b) (X c d)))"), parse("(ROOT (X a (X b c) d))")
+    texts = ["a b c d", "a b c d"]
+    outputs = [Output("x", "x", texts, trees=[built, own]), Output("y", "y", texts, trees=[own, None])]
+    shapes = tables(comparison_markdown(compare(texts, outputs, FAST)))[-1]
+    assert shapes[0] == ["system", "any of them", "binary-1", "binary-2", "phrase"]
+    assert shapes[2:] == [["x", *["50.0%"] * 4], ["y", *["0.0%"] * 4]]
+    without = [Output("x", "x", texts, trees=[own, own]), Output("y", "y", texts)]
+    assert "Shapes" not in comparison_markdown(compare(texts, without, FAST))
+
+
 @pytest.mark.parametrize("draw", list(figures.FIGURES.values()), ids=list(figures.FIGURES))
 def test_a_picture_is_the_same_each_time_and_names_its_systems(draw: object) -> None:
     assert callable(draw)

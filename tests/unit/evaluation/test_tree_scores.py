@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from random import Random
+
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from support import strategies
 from trdec.errors import TextFormatError
-from trdec.evaluation.trees import bracketing, score_trees
+from trdec.evaluation.trees import bracketing, builders_of, score_trees, shape_of
 from trdec.trees.brackets import parse
+from trdec.trees.builders import BUILDERS
+from trdec.trees.transforms import null_labels, wrap_words
 from trdec.trees.tree import Nonterminal, Terminal, labels, words
 
 CAT = "(ROOT (S (NP The cat) (VP eats (NP fish)) .))"
@@ -104,3 +110,44 @@ def test_unequal_numbers_are_said() -> None:
         score_trees([], [])
     with pytest.raises(TextFormatError, match="found 2 reference trees and 1 trees"):
         score_trees([None], ["a"], [None, None])
+
+
+REGULAR = [name for name, builder in BUILDERS.items() if not builder.is_random]
+
+
+@settings(max_examples=30)
+@given(strategies.sentences(min_size=3, max_size=20), st.sampled_from(REGULAR))
+def test_what_a_builder_made_has_its_shape_whatever_its_labels_and_single_words(written: list[str], name: str) -> None:
+    built = BUILDERS[name](written, Random(1))
+    assert name in builders_of(built)
+    assert name in builders_of(wrap_words(null_labels(built)))
+    scores = score_trees([built, built], [" ".join(written)] * 2)
+    assert (scores.shaped, scores.shapes[name]) == (2, 2)
+
+
+@settings(max_examples=30)
+@given(st.integers(min_value=5, max_value=40))
+def test_a_balanced_tree_with_a_word_more_than_planned_is_no_longer_balanced(count: int) -> None:
+    planned = BUILDERS["binary-1"]([f"w{number}" for number in range(count)], Random(1))
+    whole = planned.children[0]
+    assert isinstance(whole, Nonterminal)
+    left, right = whole.children
+    assert isinstance(left, Nonterminal)
+    longer = replace(left, children=(*left.children, Terminal("more")))
+    assert "binary-1" not in builders_of(replace(planned, children=(replace(whole, children=(longer, right)),)))
+
+
+def test_shapes_are_what_a_hand_counts() -> None:
+    assert shape_of(parse(CAT)) == {(0, 2), (2, 4)}
+    assert builders_of(parse(CAT)) == ["ternary"]
+    assert builders_of(parse("(ROOT (X The (X cat eats) fish))")) == []
+    assert builders_of(parse("(ROOT (NULL (NULL The cat) (NULL eats fish)))")) == ["binary-1", "binary-2", "phrase"]
+    assert builders_of(parse("(ROOT (X The (X cat (X eats fish))))")) == ["right-branching"]
+    scores = score_trees([parse(CAT), None, parse("(ROOT a b c)")], ["The cat eats fish .", "", "a b c"])
+    assert (scores.telling, scores.shaped, dict(scores.shapes)) == (2, 2, {"ternary": 2, "flat": 1})
+
+
+def test_trees_of_one_or_two_words_tell_no_builder() -> None:
+    short = [parse("(ROOT a)"), parse("(ROOT (NULL a b))"), parse("(ROOT (NULL a (NULL b c)))")]
+    scores = score_trees(short, ["a", "a b", "a b c"])
+    assert (scores.telling, scores.shaped, dict(scores.shapes)) == (1, 1, {"right-branching": 1})
