@@ -248,10 +248,13 @@ def test_dev_and_test_of_a_run_may_stand_in_two_files(tmp_path: Path) -> None:
 def test_joined_files_say_what_they_say_apart(tmp_path: Path) -> None:
     run = _run("trdec-binary", (1,), GOOD, beam_size=20)
     one = _file(_on("test", run), _run("seq2seq", (2,), POOR), _run("seq2seq", (1, 2), GOOD))
-    two = _file(_run("seq2seq", (1,), GOOD), _on("dev", run))
+    two = _file(_run("seq2seq", (1,), GOOD), _on("dev", run), _run("trdec-binary", (3,), POOR))
     files = [(tmp_path / "one", one), (tmp_path / "two", two)]
     joined = join_counts(files)
-    names = ["trdec-binary, seed 1", "seq2seq, seed 1", "seq2seq, seed 2", "seq2seq, seeds 1, 2"]
+    names = [
+        *("trdec-binary, seed 1", "trdec-binary, seed 3"),
+        *("seq2seq, seed 1", "seq2seq, seed 2", "seq2seq, seeds 1, 2"),
+    ]
     assert [run.name for run in joined.runs] == names
     assert joined.runs[0] == run
     assert joined.published == one.published
