@@ -112,10 +112,7 @@ def _report(plan: Plan, failures: Sequence[Failure]) -> None:
         reasons[failure.run.name] = f"{before}failed to {failure.stage}: {failure.reason}"
     written = write_report(covering, reasons, shell_command(sys.argv[1:]), plan)
     if written.kept is not None:
-        say(
-            f"WARNING: {written.counts} had counts that the new one lacks: {', '.join(written.kept.runs)}. "
-            f"The old file is kept as {written.kept.path}."
-        )
+        say(written.kept.warning(written.counts))
     say(f"the report is in {written.html} and {written.markdown}")
     print(written.html)
 

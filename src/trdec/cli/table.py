@@ -34,7 +34,7 @@ def table_command(
     Seeds of one system are put together; all systems are compared with the first.
     """
     from trdec.evaluation.report import table_markdown
-    from trdec.experiment.counts import counts_tables, join_counts, read_counts, signature, write_counts
+    from trdec.experiment.counts import counts_tables, join_counts, read_counts, replace_counts, signature
 
     read = [(path, read_counts(path)) for path in files]
     together = join_counts(read) if joined else None
@@ -43,5 +43,7 @@ def table_command(
         print("\n".join(table_markdown(table)), end="\n\n")
     print(f"`{signature(read)}`")
     if joined and together:
-        write_counts(joined, together)
+        kept = replace_counts(joined, together)
         say(f"{joined}: the counts of {len(together.runs)} runs and ensembles")
+        if kept:
+            say(kept.warning(joined))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ class Setting:
 
 
 FEW_PAIRS = 50_000
-"""Up to so many pairs, small networks and batches learn most (measured at 6,450, 20,000 and 29,000)."""
+"""Up to so many pairs the recipe for few is used: better than that for more at 20,000 and 29,000; beyond, a guess."""
 
 ENOUGH_PAIRS = 64_000
 """A small corpus is seen until so many pairs were trained on, but at least ten times and at most forty."""
@@ -29,6 +29,15 @@ ENOUGH_PAIRS = 64_000
 
 PAIR_IN_ACTIONS = 100
 """A guess at the source pieces and target steps of a pair, where batches count these."""
+
+
+FOR_TRANSFORMERS: Mapping[str, Callable[[Any], object]] = {
+    "model.lexical": lambda _: False,
+    "training.guidance": lambda _: 0.0,
+    "training.optimiser.learning_rate": lambda rate: rate / 2,
+    "training.schedule.warmup_updates": lambda updates: 2 * updates,
+}
+"""What becomes of a value where encoder or decoder is a Transformer; the first two were not tried with one."""
 
 
 def recipe_for(pairs: int, batch_size: int | None = None, accumulate: int = 1) -> tuple[Setting, ...]:
@@ -48,9 +57,7 @@ def recipe_for(pairs: int, batch_size: int | None = None, accumulate: int = 1) -
     return (
         Setting("data.source_subwords.size", subwords, f"pieces that words are split into; fit for a corpus {size}"),
         Setting("data.target_subwords.size", subwords, "the same for the target"),
-        Setting(
-            "batches.batch_size", sentences, "sentences: small batches learn more from few pairs, large are faster"
-        ),
+        Setting("batches.batch_size", sentences, "sentences: smaller make more updates, larger are faster"),
         Setting("model.embedding_size", hidden, f"a network for a corpus {size}"),
         Setting("model.hidden_size", hidden, "the size of every LSTM; larger is slower and needs more text"),
         Setting("model.tie_embeddings", small, "one matrix embeds actions and chooses them: fewer weights to learn"),
@@ -87,12 +94,13 @@ def with_recipe(content: Mapping[str, Any], pairs: int) -> dict[str, Any]:
     """A configuration's content, with the recipe's values for the keys that it leaves out.
 
     What does not fit what it says is left out, too: a size that counts sentences where batches count actions, and
-    what is known to work with our networks where it names its own.
+    what is known to work with our networks where it names its own. A Transformer has rates of its own.
     """
     in_actions = _given(content, "batches", "batch_type") == "actions"
     size = _positive(_given(content, "batches", "batch_size"))
     sentences = max(1, size // PAIR_IN_ACTIONS) if size and in_actions else size
-    own_network = any(":" in str(_given(content, "system", part)) for part in ("encoder", "decoder"))
+    parts = [str(_given(content, "system", part)) for part in ("encoder", "decoder")]
+    own_network, transformer = any(":" in part for part in parts), any("transformer" in part for part in parts)
     unfit = {
         "batches.batch_size": in_actions,
         "model.tie_embeddings": own_network or _given(content, "model", "readout") == "paper",  # features of any size
@@ -101,7 +109,8 @@ def with_recipe(content: Mapping[str, Any], pairs: int) -> dict[str, Any]:
     filled = dict(content)
     for setting in recipe_for(pairs, sentences, _positive(_given(content, "training", "accumulate")) or 1):
         if not unfit.get(setting.key):
-            _fill(filled, setting.key.split("."), setting.value)
+            change = FOR_TRANSFORMERS.get(setting.key) if transformer else None
+            _fill(filled, setting.key.split("."), change(setting.value) if change else setting.value)
     return filled
 
 

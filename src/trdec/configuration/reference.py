@@ -14,7 +14,7 @@ from pydantic_core import PydanticUndefined
 
 from trdec.configuration import FREE_KEYS, Configuration
 from trdec.configuration.document import model_in
-from trdec.configuration.recipe import recipe_for
+from trdec.configuration.recipe import ENOUGH_PAIRS, FEW_PAIRS, recipe_for
 
 _SIZES = (5_000, 20_000, 100_000, 1_000_000)
 _SIZED = frozenset(setting.key for setting in recipe_for(_SIZES[0]))
@@ -26,8 +26,8 @@ _HEAD = """\
 below, and needs only `system`, `output` and `data`; the recipes in `configs/` are examples. Any key can be
 overridden after it: `system=trdec-dep model.hidden_size=256 training.schedule.kind=cosine`.
 
-* `system` is a name (`system: trdec-binary`) or the five keys of a system (`system: {trees: right-branching}`). One
-  name for `trees` or `transforms` is a list of one. A dotted key changes a named system:
+* `system` is a name (`system: trdec-binary`) or the keys of a system (`system: {trees: right-branching}`). One name
+  for `trees` or `transforms` is a list of one. A dotted key changes a named system:
   `system=trdec-binary system.transforms=wrap-words`.
 * A value is YAML. A path after the file is taken as it is written: `output=my #1` needs no quotes but the shell's.
 * Paths in `data` are relative to `folder`; `folder` and `output` are relative to the current directory.
@@ -54,9 +54,11 @@ def _by_size() -> Iterator[str]:
     yield "## Defaults by size\n"
     yield "`trdec init` writes these down for your corpus, with a reason for each.\n"
     yield (
-        "Values change at 5,000, 50,000, 200,000 and 500,000 pairs. A corpus is seen until 64,000 pairs were "
-        "trained on, but at least ten times and at most forty; five times from 200,000 pairs on. With an encoder or a "
-        "decoder of your own, `tie_embeddings` and `lexical` are false, with `readout: paper` `tie_embeddings` is.\n"
+        f"Values change at 5,000, {FEW_PAIRS:,}, 200,000 and 500,000 pairs. A corpus is seen until {ENOUGH_PAIRS:,} "
+        "pairs were trained on, but at least ten times and at most forty; five times from 200,000 pairs on. With an "
+        "encoder or a decoder of your own, `tie_embeddings` and `lexical` are false, with `readout: paper` "
+        "`tie_embeddings` is. A Transformer has half the learning rate after twice the warm-up, and neither `lexical` "
+        "nor `guidance`.\n"
     )
     yield f"| key | {' | '.join(f'{pairs:,} pairs' for pairs in _SIZES)} |"
     yield "|---" * (len(_SIZES) + 1) + "|"

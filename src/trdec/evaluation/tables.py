@@ -313,8 +313,8 @@ def shapes_table(comparison: Comparison) -> Table | None:
     )
     notes = (
         "The share of trees (of three words or more) with the shape that a builder gives to the same words, whatever "
-        "the labels. A balanced tree is a plan of how many words there will be, made before the first is written: "
-        "where the tree has that shape, the model wrote as many as it planned. A short tree may have several shapes.",
+        "the labels. The first rules of a balanced tree plan roughly how many words there will be: where the whole "
+        "tree has that shape, the plan was kept. A short tree may have the shapes of several builders.",
     )
     return Table(("system", "any of them", *builders), rows, notes)
 

@@ -147,11 +147,7 @@ def score_trees(
 
 
 def builders_of(tree: Nonterminal) -> list[str]:
-    """The builders that give the tree's shape to its words, but for those that draw shapes at random.
-
-    A model that writes such trees fixes their number of words before it writes the first. If it then writes more or
-    fewer, the tree is not what the builder makes of them.
-    """
+    """The builders that give the tree's shape to its words, but for those that draw shapes at random."""
     own, written = shape_of(tree), words(tree)
     regular = ((name, builder) for name, builder in BUILDERS.items() if not builder.is_random)
     return [name for name, builder in regular if written and shape_of(builder(written, Random(0))) == own]

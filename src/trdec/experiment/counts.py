@@ -182,6 +182,11 @@ class KeptCounts:
     runs: tuple[str, ...]
     """`trdec-binary, seed 2 (test)`."""
 
+    def warning(self, written: Path) -> str:
+        """What to tell whoever has just written the new file."""
+        lacking = ", ".join(self.runs)
+        return f"WARNING: {written} had counts that the new one lacks: {lacking}. They are kept as {self.path}."
+
 
 def replace_counts(path: Path, content: CountsFile) -> KeptCounts | None:
     """Write the counts of an experiment in place of those that are there.
@@ -242,63 +247,58 @@ def read_counts(path: Path) -> CountsFile:
 
 
 def counts_tables(files: Sequence[tuple[Path, CountsFile]], text: Text) -> Iterator[tuple[str, Table]]:
-    """The table of all runs, and that of all ensembles if there are any, each with its title.
-
-    A run whose dev was counted in another file than the text that is shown is still one run.
-    """
-    _check_same_text(files, {text, "dev"})  # the table has a column for dev, too
-    _check_distinct(files, text)
-    _check_recipes(files)
-    every = [run for _, content in files for run in content.runs]
-    dev = {run.name: run.counts["dev"] for run in every if "dev" in run.counts}
-    runs = [
-        run.model_copy(update={"counts": {"dev": dev[run.name], **run.counts} if run.name in dev else run.counts})
-        for run in every
-        if text in run.counts
-    ]
-    tokenise = files[0][1].tokenise
-    published = _published(files)
+    """The table of all runs, and that of all ensembles if there are any, each with its title."""
+    content = join_counts(files)
+    runs = [run for run in content.runs if text in run.counts]
     single = [run for run in runs if len(run.seeds) == 1]
     if not single:
-        found = sorted({name for run in every for name in run.counts})
+        found = sorted({name for run in content.runs for name in run.counts})
         raise UsageError(
             f"expected runs that were scored on {text} in {', '.join(str(path) for path, _ in files)}, found only such "
             f"that were scored on {' and '.join(found) or 'nothing'}. Choose another `text`."
         )
-    yield "Runs", _table(single, text, tokenise, published if text == "test" else {})
+    yield "Runs", _table(single, text, content.tokenise, content.published if text == "test" else {})
     if ensembles := [run for run in runs if len(run.seeds) > 1]:
-        yield "Ensembles", _table(ensembles, text, tokenise, {})
+        yield "Ensembles", _table(ensembles, text, content.tokenise, {})
 
 
 def join_counts(files: Sequence[tuple[Path, CountsFile]]) -> CountsFile:
-    """All runs of several files as one content: the seeds of a system stand together, in order."""
-    texts: tuple[Text, ...] = ("dev", "test")
-    _check_same_text(files, texts)
-    for text in texts:
-        _check_distinct(files, text)
+    """All runs of several files as one content: systems in the order of the files, and in each its seeds in order.
+
+    Dev and test of one run may stand in two files.
+    """
+    _check_same_text(files)
     _check_recipes(files)
-    joined: dict[str, CountedRun] = {}
-    for _, content in files:
+    joined: dict[str, tuple[Path, CountedRun]] = {}
+    for path, content in files:
         for run in content.runs:
-            before = joined.get(run.name)
-            joined[run.name] = _one_run(before, run) if before else run
-    systems = {system: place for place, system in enumerate(dict.fromkeys(run.system for run in joined.values()))}
-    runs = sorted(joined.values(), key=lambda run: (len(run.seeds) > 1, systems[run.system], run.seeds))
+            joined[run.name] = path, _one_run(*joined[run.name], path, run) if run.name in joined else run
+    systems = {run.system: place for place, (_, run) in reversed(list(enumerate(joined.values())))}
+    runs = sorted(
+        (run for _, run in joined.values()), key=lambda run: (len(run.seeds) > 1, systems[run.system], run.seeds)
+    )
     first = files[0][1]
-    found = {name: text for _, content in files for name, text in content.texts.items()}
     return CountsFile(
-        title=first.title, tokenise=first.tokenise, texts=found, published=_published(files), runs=tuple(runs)
+        title=first.title,
+        tokenise=first.tokenise,
+        texts={name: text for _, content in files for name, text in content.texts.items()},
+        published={system: score for _, content in files for system, score in content.published.items()},
+        runs=tuple(runs),
     )
 
 
-def _one_run(one: CountedRun, other: CountedRun) -> CountedRun:
+def _one_run(one_path: Path, one: CountedRun, other_path: Path, other: CountedRun) -> CountedRun:
     """A run whose texts were counted in two files."""
-    known = {key: value for run in (other, one) for key, value in run if value is not None}
-    return CountedRun(**known | {"counts": one.counts | other.counts})
-
-
-def _published(files: Sequence[tuple[Path, CountsFile]]) -> dict[str, float]:
-    return {system: score for _, content in files for system, score in content.published.items()}
+    if one.counts.keys() & other.counts.keys():
+        raise UsageError(f"{one.name} is both in {one_path} and in {other_path}. Leave one of the two out.")
+    own, others = ({key: value for key, value in run if value is not None and key != "counts"} for run in (one, other))
+    for key in ("beam_size", "length_power"):
+        if key in own and key in others and own[key] != others[key]:
+            raise UsageError(
+                f"{one.name} was searched with the {key.replace('_', ' ')} {own[key]:g} in {one_path} and with "
+                f"{others[key]:g} in {other_path}: these are not dev and test of one run. Leave one of the two out."
+            )
+    return CountedRun(**others | own, counts=one.counts | other.counts)
 
 
 def signature(files: Sequence[tuple[Path, CountsFile]]) -> str:
@@ -306,7 +306,7 @@ def signature(files: Sequence[tuple[Path, CountsFile]]) -> str:
     return str(CountedBLEU(files[0][1].tokenise).get_signature())
 
 
-def _check_same_text(files: Sequence[tuple[Path, CountsFile]], texts: Iterable[Text]) -> None:
+def _check_same_text(files: Sequence[tuple[Path, CountsFile]]) -> None:
     first_path, first = files[0]
     for path, content in files[1:]:
         if content.tokenise != first.tokenise:
@@ -314,24 +314,14 @@ def _check_same_text(files: Sequence[tuple[Path, CountsFile]], texts: Iterable[T
                 f"{first_path} has BLEU with the tokeniser {first.tokenise}, {path} with {content.tokenise}: their "
                 "scores cannot stand in one table."
             )
-    for name in texts:
+    names: tuple[Text, ...] = ("dev", "test")
+    for name in names:
         of_files = [(path, content.texts[name].checksum) for path, content in files if name in content.texts]
         for path, checksum in of_files[1:]:
             if checksum != of_files[0][1]:
                 raise UsageError(
                     f"{of_files[0][0]} and {path} were scored on different texts: each has its own {name}."
                 )
-
-
-def _check_distinct(files: Sequence[tuple[Path, CountsFile]], text: Text) -> None:
-    seen: dict[str, Path] = {}
-    for path, content in files:
-        for run in content.runs:
-            if text not in run.counts:
-                continue
-            if run.name in seen:
-                raise UsageError(f"{run.name} is both in {seen[run.name]} and in {path}. Leave one of the two out.")
-            seen[run.name] = path
 
 
 def _check_recipes(files: Sequence[tuple[Path, CountsFile]]) -> None:
@@ -363,8 +353,7 @@ def _table(runs: Sequence[CountedRun], text: Text, tokenise: str, published: dic
     for run in runs:
         by_system.setdefault(run.system, []).append(run)
     rows: list[_Row] = []
-    for system, found in by_system.items():
-        own = sorted(found, key=lambda run: run.seeds)
+    for system, own in by_system.items():
         scores = [metric.of(run.counts[text]) for run in own]
         first = rows[0] if rows else None
         theirs, ours = _outputs(first.runs if first else (), text), _outputs(own, text)

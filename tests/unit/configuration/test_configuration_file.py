@@ -59,6 +59,32 @@ def test_what_a_file_leaves_out_is_the_recipe_for_the_size_of_its_corpus(write: 
         }
 
 
+def test_up_to_fifty_thousand_pairs_are_few() -> None:
+    few, more = ({setting.key: setting.value for setting in recipe_for(pairs)} for pairs in (50_000, 50_001))
+    keys = (
+        "model.hidden_size",
+        "batches.batch_size",
+        "training.guidance",
+        "model.lexical",
+        "data.target_subwords.size",
+    )
+    assert [few[key] for key in keys] == [256, 16, 0.5, True, 4000]
+    assert [more[key] for key in keys] == [512, 32, 0.0, False, 8000]
+
+
+@pytest.mark.parametrize("part", ["encoder", "decoder"])
+def test_a_transformer_has_the_rates_that_were_measured_with_one(part: str) -> None:
+    lstm, transformer = (with_recipe({"system": {part: name}}, 6450) for name in ("lstm", "transformer"))
+    rates = [
+        (found["training"]["optimiser"]["learning_rate"], found["training"]["schedule"]["warmup_updates"])
+        for found in (lstm, transformer)
+    ]
+    assert rates == [(0.004, 200), (0.002, 400)]
+    assert (transformer["model"]["lexical"], transformer["training"]["guidance"]) == (False, 0)
+    given = with_recipe({"system": {part: "transformer"}, "training": {"guidance": 0.3}}, 6450)
+    assert given["training"]["guidance"] == 0.3
+
+
 @pytest.mark.parametrize("part", ["encoder", "decoder"])
 def test_a_network_of_ones_own_is_given_nothing_that_it_may_lack(part: str) -> None:
     ours, own = (with_recipe({"system": {part: name}}, 3000)["model"] for name in ("lstm", "mine:Network"))

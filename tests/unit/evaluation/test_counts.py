@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trdec.cli.table import table_command
 from trdec.configuration import load_configuration
 from trdec.errors import FileError, UsageError
 from trdec.evaluation.counts import CountedBLEU, count_sentences
@@ -260,15 +261,46 @@ def test_joined_files_say_what_they_say_apart(tmp_path: Path) -> None:
     assert joined.published == one.published
     write_counts(tmp_path / "joined.json", joined)
     for text in ("dev", "test"):
-        apart = dict(counts_tables(files, text))  # type: ignore[arg-type]
-        again = dict(counts_tables([(tmp_path / "joined.json", read_counts(tmp_path / "joined.json"))], text))  # type: ignore[arg-type]
-        scores = [
-            {title: {row[:3] for row in table.rows} for title, table in tables.items()} for tables in (apart, again)
-        ]
-        assert scores[0] == scores[1]
-    for text in ("dev", "test"):
-        with pytest.raises(UsageError, match=r"trdec-binary, seed 1 is both in .*one and in .*two"):
-            join_counts([(tmp_path / "one", _file(_on(text, run))), (tmp_path / "two", _file(_on(text, run)))])
+        apart = list(counts_tables(files, text))  # type: ignore[arg-type]
+        again = list(counts_tables([(tmp_path / "joined.json", read_counts(tmp_path / "joined.json"))], text))  # type: ignore[arg-type]
+        assert apart == again
+    assert apart[0][1].rows[0][0] == "trdec-binary"  # the first of the first file, with which the others are compared
+
+
+def test_a_run_is_counted_once_on_each_text_and_searched_in_one_way(tmp_path: Path) -> None:
+    run = _run("trdec-binary", (1,), GOOD, beam_size=20, length_power=1)
+
+    def tables(one: CountedRun, two: CountedRun) -> None:
+        list(counts_tables([(tmp_path / "one", _file(one)), (tmp_path / "two", _file(two))], "test"))
+
+    for shared, other in (("dev", "test"), ("test", "dev")):
+        for pair in ((_on(shared, run), _on(shared, run)), (run, _on(shared, run)), (_on(shared, run), run)):
+            with pytest.raises(UsageError, match=r"trdec-binary, seed 1 is both in .*one and in .*two"):
+                tables(*pair)
+        for key, found, expected in (
+            ("beam_size", 5, "beam size 20 in .*one and with 5 in"),
+            ("length_power", 0.5, "power 1 in"),
+        ):
+            changed = _on(other, run).model_copy(update={key: found})
+            with pytest.raises(UsageError, match=expected):
+                tables(_on(shared, run), changed)
+        unknown = _on(other, run).model_copy(update={"beam_size": None})
+        assert join_counts([(tmp_path, _file(_on(shared, run))), (tmp_path, _file(unknown))]).runs == (run,)
+
+
+def test_joining_keeps_what_another_file_would_lose(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, two = tmp_path / "one.json", tmp_path / "two.json"
+    write_counts(one, _file(_run("seq2seq", (1,), POOR)))
+    write_counts(two, _file(_run("trdec-binary", (1,), GOOD)))
+    table_command([one, two], joined=one)
+    assert "WARNING" not in capsys.readouterr().err
+    both = read_counts(one)
+    assert [run.system for run in both.runs] == ["seq2seq", "trdec-binary"]
+    table_command([two], joined=one)  # as if `--join one two` joined the two
+    said = capsys.readouterr().err
+    assert "lacks: seq2seq, seed 1 (dev), seq2seq, seed 1 (test). They are kept as" in said
+    assert str(tmp_path / "one-1.json") in said
+    assert [run.system for run in read_counts(tmp_path / "one-1.json").runs] == ["seq2seq"]
 
 
 def test_published_scores_stand_only_beside_those_on_test(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def test_only_what_was_trained_as_the_experiment_trains_is_covered_and_the_rest_
     assert [run.name for run in read_counts(out / "counts-1.json").runs] == ["seq2seq, seed 1", "trdec-binary, seed 1"]
     said = " ".join(capsys.readouterr().err.split())
     assert f"{out / 'counts.json'} had counts that the new one lacks: seq2seq, seed 1 (dev), trdec-binary" in said
-    assert f"The old file is kept as {out / 'counts-1.json'}." in said
+    assert f"are kept as {out / 'counts-1.json'}." in said
 
 
 def test_an_ensemble_of_before_is_covered(file: Path) -> None:
