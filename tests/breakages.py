@@ -69,8 +69,8 @@ BREAKAGES = [
     ),
     Breakage(
         "evaluation/comparison.py",
-        "_means([_less(in_buckets[id(ours)], in_buckets[id(theirs)]) for theirs, ours in pairs])",
-        "_less(_means([in_buckets[id(seed)] for seed in seeds]), _means([in_buckets[id(seed)] for seed in first]))",
+        "(in_buckets[id(theirs)], in_buckets[id(ours)]) for theirs, ours in pairs",
+        "[tuple(bucket_means(in_buckets[id(seed)] for seed in found) for found in (first, seeds))]",
         "tests/unit/evaluation/test_comparison.py",
     ),
     Breakage(
@@ -96,6 +96,24 @@ BREAKAGES = [
         "for tree in there if len(words(tree)) >= _FEWEST_TELLING]",
         "for tree in there]",
         "tests/unit/evaluation/test_tree_scores.py",
+    ),
+    Breakage(
+        "evaluation/counts.py",
+        "written = [_column(output, 0) for output in seeds]",
+        "written = [_column(output, 1) for output in seeds]",
+        "tests/unit/evaluation/test_counts.py",
+    ),
+    Breakage(
+        "evaluation/counts.py",
+        "pairs = [(output, output) for output in first] if seeds is first else pair_seeds(first, seeds)",
+        "pairs = list(zip(first, reversed(seeds)))",
+        "tests/unit/evaluation/test_counts.py",
+    ),
+    Breakage(
+        "evaluation/lengths.py",
+        "None if value is None or base is None else value - base",
+        "None if value is None or base is None else base - value",
+        "tests/unit/evaluation/test_evaluation_lengths.py",
     ),
     Breakage(
         "evaluation/tables.py",
@@ -219,8 +237,8 @@ BREAKAGES = [
     ),
     Breakage(
         "evaluation/comparison.py",
-        "count_lengths(lines, references, split_lengths)",
-        "count_lengths(lines, references)",
+        "written = [[len(split_lengths(line)) for line in seed.lines] for seed in seeds]",
+        "written = [[len(line.split()) for line in seed.lines] for seed in seeds]",
         "tests/unit/evaluation/test_words_without_spaces.py",
     ),
     Breakage(

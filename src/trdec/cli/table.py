@@ -27,21 +27,43 @@ def table_command(
     joined: Annotated[
         Path | None, typer.Option("--join", help="Also write the counts of all these runs to this one file.")
     ] = None,
+    figures: Annotated[
+        Path | None, typer.Option("--figures", help="Also draw gains and lengths in this folder, as SVG.")
+    ] = None,
 ) -> None:
     """Show the runs of several experiments, made on several machines or days, as one table with tests.
 
     An experiment writes its counts.json beside its report: what BLEU counts in each sentence, and nothing of the text.
-    Seeds of one system are put together; all systems are compared with the first.
+    Seeds of one system are put together; all systems are compared with the first. Gains and lengths by the length of
+    the reference follow, as in the report of an experiment.
     """
-    from trdec.evaluation.report import table_markdown
-    from trdec.experiment.counts import counts_tables, join_counts, read_counts, replace_counts, signature
+    from trdec.evaluation.figures import LENGTH_FIGURES, standing_alone
+    from trdec.evaluation.report import length_contents, table_markdown
+    from trdec.experiment.counts import (
+        counts_by_length,
+        counts_tables,
+        join_counts,
+        read_counts,
+        replace_counts,
+        signature,
+    )
+    from trdec.files import writing
 
     read = [(path, read_counts(path)) for path in files]
     together = join_counts(read) if joined else None
-    for title, table in counts_tables(read, text.value):
+    by_length = counts_by_length(read, text.value)
+    contents = list(length_contents(by_length))
+    for title, table in (*counts_tables(read, text.value), *((content.title, content.table) for content in contents)):
         print(f"## {title}\n")
         print("\n".join(table_markdown(table)), end="\n\n")
     print(f"`{signature(read)}`")
+    if figures:
+        figures.mkdir(parents=True, exist_ok=True)
+        for name in (content.figure for content in contents if content.figure):
+            path = figures / f"{name}.svg"
+            with writing(path) as stream:
+                stream.write(standing_alone(LENGTH_FIGURES[name](by_length)))
+            say(f"{path}: drawn")
     if joined and together:
         kept = replace_counts(joined, together)
         say(f"{joined}: the counts of {len(together.runs)} runs and ensembles")

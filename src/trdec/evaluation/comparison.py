@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from statistics import fmean, stdev
 from typing import Any
 
 from trdec.errors import UsageError
-from trdec.evaluation.lengths import LengthCounts, LengthDifferences, count_lengths, length_differences
+from trdec.evaluation.lengths import (
+    BOUNDARIES,
+    Bucket,
+    LengthCounts,
+    LengthDifferences,
+    PerBucket,
+    bucket_gains,
+    bucket_means,
+    count_lengths,
+    length_buckets,
+    length_differences,
+)
 from trdec.evaluation.scores import (
     Output,
     Scores,
-    SplitWords,
     bleu_metric,
     check_aligned,
     score_texts,
@@ -25,15 +34,7 @@ from trdec.evaluation.scores import (
 from trdec.evaluation.significance import SEED, PairedTests, Significance, pair_seeds, without_partner
 from trdec.evaluation.trees import TreeScores, score_trees
 from trdec.evaluation.word_accuracy import FREQUENCY_GROUPS, WordAccuracy, bleu_splitter, word_accuracy
-from trdec.files import split_words
 from trdec.trees.tree import Nonterminal
-
-BOUNDARIES = (10, 20, 30, 40)
-"""The longest reference, in words, in each bucket but the last."""
-
-
-PerBucket = tuple[float | None, ...]
-"""A figure for each bucket; None for a bucket without sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +194,8 @@ def compare(
         raise UsageError("expected the outputs of at least one system, found none.")
     words_by = word_tokeniser(references, options.tokenise)
     split_lengths = word_splitter(words_by)
-    buckets = length_buckets(references, options.boundaries, split_lengths)
+    expected = [len(split_lengths(line)) for line in references]
+    buckets = length_buckets(expected, options.boundaries)
     first = next(iter(by_system.values()))
     numbers = (options.samples, options.trials, options.seed)
     tests = PairedTests(bleu_metric(options.tokenise, references), *numbers)
@@ -205,6 +207,7 @@ def compare(
     in_buckets: dict[int, PerBucket] = {}
     for name, seeds in by_system.items():
         lines = [seed.lines for seed in seeds]
+        written = [[len(split_lengths(line)) for line in seed.lines] for seed in seeds]
         for seed in seeds:
             scores[id(seed)] = score_texts(seed.lines, references, options.tokenise, options.ter)
             in_buckets[id(seed)] = bucket_bleu(seed.lines, references, buckets, options.tokenise)
@@ -223,57 +226,16 @@ def compare(
                 unpaired=tuple(output.name for output in unpaired),
                 paired=paired,
                 paired_ter=paired_ter,
-                buckets=_means([in_buckets[id(seed)] for seed in seeds]),
-                gains=_means([_less(in_buckets[id(ours)], in_buckets[id(theirs)]) for theirs, ours in pairs]),
-                histogram=length_differences(lines, references, split_lengths),
-                lengths=count_lengths(lines, references, split_lengths),
+                buckets=bucket_means([in_buckets[id(seed)] for seed in seeds]),
+                gains=bucket_gains((in_buckets[id(theirs)], in_buckets[id(ours)]) for theirs, ours in pairs),
+                histogram=length_differences(written, expected),
+                lengths=count_lengths(written, expected),
                 words=None if training_counts is None else word_accuracy(lines, references, training_counts, split),
                 trees=_tree_scores(seeds, reference_trees),
             )
         )
     different = most_different(references, [seeds[0].lines for seeds in by_system.values()], options.examples)
     return Comparison(len(references), tuple(systems), buckets, different, options, words_by)
-
-
-@dataclass(frozen=True, slots=True)
-class Bucket:
-    """The sentences whose references have from `shortest` to `longest` words; the last bucket has no longest."""
-
-    shortest: int
-    longest: int | None
-    sentences: tuple[int, ...]
-    """Their numbers, from 0."""
-
-    @property
-    def label(self) -> str:
-        """The bucket as tables and figures name it: 11-20, or 41+."""
-        return f"{self.shortest}+" if self.longest is None else f"{self.shortest}-{self.longest}"
-
-    def to_json(self) -> dict[str, Any]:
-        """The bucket as JSON has it."""
-        return {"shortest": self.shortest, "longest": self.longest, "sentences": len(self.sentences)}
-
-
-def length_buckets(
-    references: Sequence[str], boundaries: Sequence[int] = BOUNDARIES, split: SplitWords = split_words
-) -> tuple[Bucket, ...]:
-    """Buckets of sentences by the length of their references in words; some may be empty."""
-    if not boundaries or boundaries[0] < 1 or any(low >= high for low, high in pairwise(boundaries)):
-        raise UsageError(
-            "expected the longest lengths of buckets, ascending and at least 1 (such as 10,20,30,40), "
-            f"found {','.join(map(str, boundaries)) or 'none'}."
-        )
-    lengths = [len(split(reference)) for reference in references]
-    # A reference without words belongs to the first bucket, so that every sentence belongs to one.
-    edges = [-1, *boundaries]
-    return tuple(
-        Bucket(
-            max(1, low + 1),
-            high,
-            tuple(number for number, length in enumerate(lengths) if low < length and (high is None or length <= high)),
-        )
-        for low, high in zip(edges, [*boundaries, None], strict=True)
-    )
 
 
 def bucket_bleu(
@@ -344,13 +306,3 @@ def _tree_scores(seeds: Sequence[Output], reference_trees: Sequence[Nonterminal 
 
 def _std(values: Sequence[float]) -> float | None:
     return stdev(values) if len(values) > 1 else None
-
-
-def _means(rows: Sequence[PerBucket]) -> PerBucket:
-    columns = ([value for value in column if value is not None] for column in zip(*rows, strict=True))
-    return tuple(fmean(column) if column else None for column in columns)
-
-
-def _less(values: PerBucket, base: PerBucket) -> PerBucket:
-    pairs = zip(values, base, strict=True)
-    return tuple(None if value is None or other is None else value - other for value, other in pairs)

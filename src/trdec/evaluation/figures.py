@@ -11,6 +11,7 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from trdec.evaluation.comparison import Comparison
+from trdec.evaluation.lengths import ByLength
 from trdec.evaluation.word_accuracy import FREQUENCY_GROUPS
 
 WIDEST = 15
@@ -46,7 +47,7 @@ _SETTINGS: dict[Any, Any] = {
 }
 
 
-def gain_by_length(comparison: Comparison) -> str:
+def gain_by_length(comparison: ByLength) -> str:
     """BLEU of every system minus that of the first, by the length of the reference."""
 
     def draw(axes: Any) -> None:
@@ -66,7 +67,7 @@ def gain_by_length(comparison: Comparison) -> str:
     return save_figure("gain", "BLEU gain over the first system by length of the reference", draw)
 
 
-def length_difference_figure(comparison: Comparison) -> str:
+def length_difference_figure(comparison: ByLength) -> str:
     """The share of sentences by how many more words a translation has than its reference."""
 
     def draw(axes: Any) -> None:
@@ -89,7 +90,7 @@ def length_difference_figure(comparison: Comparison) -> str:
     return save_figure("lengths", "Distribution of the difference of length from the reference", draw)
 
 
-def output_length_figure(comparison: Comparison) -> str:
+def output_length_figure(comparison: ByLength) -> str:
     """The share of translations, and of references, that have each number of words."""
 
     def draw(axes: Any) -> None:
@@ -132,13 +133,20 @@ def word_accuracy_figure(comparison: Comparison) -> str:
     return save_figure("accuracy", "F1 of words by their frequency in the training text", draw)
 
 
-FIGURES: dict[str, Callable[[Comparison], str]] = {
+LENGTH_FIGURES: dict[str, Callable[[ByLength], str]] = {
     "gain-by-length": gain_by_length,
     "length-differences": length_difference_figure,
     "output-lengths": output_length_figure,
-    "word-accuracy": word_accuracy_figure,
 }
+"""The figures that need no more than lengths, by name."""
+
+FIGURES: dict[str, Callable[[Comparison], str]] = {**LENGTH_FIGURES, "word-accuracy": word_accuracy_figure}
 """The figures of a comparison by name."""
+
+
+def standing_alone(svg: str) -> str:
+    """A figure for a file of its own: black on white."""
+    return svg.replace("<svg ", '<svg style="background: white; color: black" ', 1) + "\n"
 
 
 def styles(start: int = 0) -> Iterator[dict[str, Any]]:

@@ -1,15 +1,75 @@
-"""The lengths of translations beside those of their references."""
+"""The lengths of translations beside those of their references, all counted in words."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import fmean, pstdev
-from typing import Any
+from typing import Any, Protocol
 
-from trdec.evaluation.scores import SplitWords
-from trdec.files import split_words
+from trdec.errors import UsageError
+
+BOUNDARIES = (10, 20, 30, 40)
+"""The longest reference, in words, in each bucket but the last."""
+
+PerBucket = tuple[float | None, ...]
+"""A figure for each bucket; None for a bucket without sentences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """The sentences whose references have from `shortest` to `longest` words; the last bucket has no longest."""
+
+    shortest: int
+    longest: int | None
+    sentences: tuple[int, ...]
+    """Their numbers, from 0."""
+
+    @property
+    def label(self) -> str:
+        """The bucket as tables and figures name it: 11-20, or 41+."""
+        return f"{self.shortest}+" if self.longest is None else f"{self.shortest}-{self.longest}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The bucket as JSON has it."""
+        return {"shortest": self.shortest, "longest": self.longest, "sentences": len(self.sentences)}
+
+
+def length_buckets(references: Sequence[int], boundaries: Sequence[int] = BOUNDARIES) -> tuple[Bucket, ...]:
+    """Buckets of sentences by the length of their references; some may be empty."""
+    if not boundaries or boundaries[0] < 1 or any(low >= high for low, high in pairwise(boundaries)):
+        raise UsageError(
+            "expected the longest lengths of buckets, ascending and at least 1 (such as 10,20,30,40), "
+            f"found {','.join(map(str, boundaries)) or 'none'}."
+        )
+    # A reference without words belongs to the first bucket, so that every sentence belongs to one.
+    edges = [-1, *boundaries]
+    return tuple(
+        Bucket(
+            max(1, low + 1),
+            high,
+            tuple(
+                number for number, length in enumerate(references) if low < length and (high is None or length <= high)
+            ),
+        )
+        for low, high in zip(edges, [*boundaries, None], strict=True)
+    )
+
+
+def bucket_means(rows: Iterable[PerBucket]) -> PerBucket:
+    """The mean of each bucket over the outputs that have sentences in it."""
+    columns = ([value for value in column if value is not None] for column in zip(*rows, strict=True))
+    return tuple(fmean(column) if column else None for column in columns)
+
+
+def bucket_gains(pairs: Iterable[tuple[PerBucket, PerBucket]]) -> PerBucket:
+    """What the second of each pair has more than the first, mean over the pairs."""
+    return bucket_means(
+        tuple(None if value is None or base is None else value - base for base, value in zip(*pair, strict=True))
+        for pair in pairs
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +127,10 @@ class LengthDifferences:
         }
 
 
-def length_differences(
-    outputs: Iterable[Sequence[str]], references: Sequence[str], split: SplitWords = split_words
-) -> LengthDifferences:
-    """The histogram over all outputs of a system."""
-    expected = [len(split(reference)) for reference in references]
+def length_differences(outputs: Iterable[Sequence[int]], references: Sequence[int]) -> LengthDifferences:
+    """The histogram over all outputs of a system, from the length of each sentence."""
     counts = Counter(
-        len(split(line)) - length for lines in outputs for line, length in zip(lines, expected, strict=True)
+        length - expected for lengths in outputs for length, expected in zip(lengths, references, strict=True)
     )
     return LengthDifferences(dict(sorted(counts.items())))
 
@@ -129,12 +186,10 @@ class LengthCounts:
         }
 
 
-def count_lengths(
-    outputs: Sequence[Sequence[str]], references: Sequence[str], split: SplitWords = split_words
-) -> LengthCounts:
+def count_lengths(outputs: Sequence[Sequence[int]], references: Sequence[int]) -> LengthCounts:
     """The lengths in all outputs of a system, and in the references as often as there are outputs."""
-    written = Counter(len(split(line)) for lines in outputs for line in lines)
-    expected = Counter(len(split(reference)) for reference in references)
+    written = Counter(length for lengths in outputs for length in lengths)
+    expected = Counter(references)
     return LengthCounts(
         dict(sorted(written.items())),
         {length: count * len(outputs) for length, count in sorted(expected.items())},
@@ -143,3 +198,43 @@ def count_lengths(
 
 def _words(counts: Mapping[int, int]) -> int:
     return sum(length * count for length, count in counts.items())
+
+
+class LengthRow(Protocol):
+    """One system, by length."""
+
+    @property
+    def name(self) -> str:
+        """The system's."""
+
+    @property
+    def buckets(self) -> PerBucket:
+        """BLEU for each bucket, mean over the seeds."""
+
+    @property
+    def gains(self) -> PerBucket:
+        """BLEU for each bucket minus that of the first system, mean over the pairs of equal seeds."""
+
+    @property
+    def histogram(self) -> LengthDifferences:
+        """How many words more or fewer than the references."""
+
+    @property
+    def lengths(self) -> LengthCounts:
+        """How many sentences have how many words."""
+
+
+class ByLength(Protocol):
+    """Systems by length: all that the paper's figures 4 and 5 show."""
+
+    @property
+    def systems(self) -> Sequence[LengthRow]:
+        """The others are compared with the first."""
+
+    @property
+    def buckets(self) -> Sequence[Bucket]:
+        """The sentences of each bucket."""
+
+    @property
+    def word_tokeniser(self) -> str:
+        """The tokeniser that finds the words that are counted; none stands for white space."""

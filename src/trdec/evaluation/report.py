@@ -12,6 +12,7 @@ from rich.cells import cell_len
 
 from trdec.evaluation.comparison import Comparison
 from trdec.evaluation.figures import FIGURES
+from trdec.evaluation.lengths import ByLength
 from trdec.evaluation.tables import (
     Table,
     buckets_table,
@@ -40,17 +41,11 @@ class Content:
 
 def contents(comparison: Comparison) -> Iterator[Content]:
     """The tables of this comparison."""
+    yield Content("Scores", "scores", scores_table(comparison))
+    if (ter := ter_table(comparison)) is not None:
+        yield Content("Significance of TER", "ter", ter)
+    yield from length_contents(comparison)
     candidates: tuple[tuple[str, str, Callable[[Comparison], Table | None], str | None], ...] = (
-        ("Scores", "scores", scores_table, None),
-        ("Significance of TER", "ter", ter_table, None),
-        (
-            "BLEU by length of the reference",
-            "gain",
-            buckets_table,
-            "gain-by-length" if len(comparison.systems) > 1 else None,
-        ),
-        ("Length of the translation", "lengths", lengths_table, "length-differences"),
-        ("Agreement with the reference's length", "length-agreement", length_agreement_table, "output-lengths"),
         ("Words by frequency in the training text", "words", word_accuracy_table, "word-accuracy"),
         ("Pairs of seeds", "pairs", pairs_table, None),
         ("Trees of the translations", "trees", trees_table, None),
@@ -60,6 +55,15 @@ def contents(comparison: Comparison) -> Iterator[Content]:
         table = make(comparison)
         if table is not None:
             yield Content(title, anchor, table, figure)
+
+
+def length_contents(comparison: ByLength) -> Iterator[Content]:
+    """The tables that need no more than lengths: those of the paper's figures 4 and 5, and what follows from them."""
+    gain = "gain-by-length" if len(comparison.systems) > 1 else None
+    yield Content("BLEU by length of the reference", "gain", buckets_table(comparison), gain)
+    yield Content("Length of the translation", "lengths", lengths_table(comparison), "length-differences")
+    agreement = length_agreement_table(comparison)
+    yield Content("Agreement with the reference's length", "length-agreement", agreement, "output-lengths")
 
 
 # What Markdown, or the HTML inside it, would interpret.

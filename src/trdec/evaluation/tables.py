@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from trdec.evaluation.comparison import Comparison, SystemRow
+from trdec.evaluation.lengths import ByLength, LengthRow
 from trdec.evaluation.scores import NO_TER
 from trdec.evaluation.significance import LEVELS, Significance
 from trdec.evaluation.trees import Agreement
@@ -142,7 +143,7 @@ def ter_table(comparison: Comparison) -> Table | None:
     return Table(header, rows, (f"The difference is from {first.name}; below 0 is better. Tests are those of BLEU.",))
 
 
-def buckets_table(comparison: Comparison) -> Table:
+def buckets_table(comparison: ByLength) -> Table:
     """BLEU by the length of the reference, and the gain over the first system beside it."""
     first = comparison.systems[0]
     shown = [number for number, bucket in enumerate(comparison.buckets) if bucket.sentences]
@@ -156,7 +157,7 @@ def buckets_table(comparison: Comparison) -> Table:
     return Table(header, (counts, *rows), (note, *_words_notes(comparison)))
 
 
-def _words_notes(comparison: Comparison) -> Iterator[str]:
+def _words_notes(comparison: ByLength) -> Iterator[str]:
     """What a word is, where it is not what stands between spaces."""
     if comparison.word_tokeniser != "none":
         yield f"Words are those that sacreBLEU's tokeniser {comparison.word_tokeniser} finds."
@@ -168,7 +169,7 @@ def _bucket(bleu: float | None, gain: float | None, is_first: bool) -> str:
     return f"{bleu:.2f}" if is_first else f"{bleu:.2f} ({gain:+.2f})"
 
 
-def lengths_table(comparison: Comparison) -> Table:
+def lengths_table(comparison: ByLength) -> Table:
     """How many words more or fewer the translations have: mean, deviation and shares."""
     header = ("system", "mean", "deviation", *(_group(*group) for group in LENGTH_GROUPS))
     rows = tuple(
@@ -190,7 +191,7 @@ def _group(low: int | None, high: int | None) -> str:
     return f"≥ {low}" if high is None else f"{low} to {high}"
 
 
-def length_agreement_table(comparison: Comparison) -> Table:
+def length_agreement_table(comparison: ByLength) -> Table:
     """How often translations have the reference's length, how far they are from it, and which length they overuse."""
     header = ("system", "exact length", "mean distance", "ratio", "most overused length", "translations", "references")
     rows = tuple(
@@ -211,7 +212,7 @@ def length_agreement_table(comparison: Comparison) -> Table:
     return Table(header, rows, notes)
 
 
-def _overused(row: SystemRow) -> tuple[str, str, str]:
+def _overused(row: LengthRow) -> tuple[str, str, str]:
     found, every = row.lengths.overused, f"{row.lengths.sentences:,}"
     if found is None:
         return EMPTY_CELL, EMPTY_CELL, EMPTY_CELL

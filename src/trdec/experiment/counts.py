@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from trdec.configuration.configuration import KEYS_WITHOUT_EFFECT, Configuration, flatten
 from trdec.errors import FileError, UsageError
-from trdec.evaluation.counts import NUMBERS, CountedBLEU, count_sentences
+from trdec.evaluation.counts import NUMBERS, CountedBLEU, CountedByLength, count_sentences, counted_by_length
 from trdec.evaluation.scores import TOKENISERS, Output, read_output, read_references
 from trdec.evaluation.significance import PairedTests, Significance, pair_seeds, without_partner
 from trdec.evaluation.tables import EMPTY_CELL, Table, marks_notes, unpaired_notes, with_deviation
@@ -249,17 +249,31 @@ def read_counts(path: Path) -> CountsFile:
 def counts_tables(files: Sequence[tuple[Path, CountsFile]], text: Text) -> Iterator[tuple[str, Table]]:
     """The table of all runs, and that of all ensembles if there are any, each with its title."""
     content = join_counts(files)
-    runs = [run for run in content.runs if text in run.counts]
-    single = [run for run in runs if len(run.seeds) == 1]
-    if not single:
+    published = content.published if text == "test" else {}
+    yield "Runs", _table(_single(content, files, text), text, content.tokenise, published)
+    if ensembles := [run for run in content.runs if text in run.counts and len(run.seeds) > 1]:
+        yield "Ensembles", _table(ensembles, text, content.tokenise, {})
+
+
+def counts_by_length(files: Sequence[tuple[Path, CountsFile]], text: Text) -> CountedByLength:
+    """All runs but ensembles, by the length of references and translations."""
+    content = join_counts(files)
+    systems: dict[str, list[Output]] = {}
+    for output in _outputs(_single(content, files, text), text):
+        systems.setdefault(output.system, []).append(output)
+    return counted_by_length(systems, content.tokenise)
+
+
+def _single(content: CountsFile, files: Sequence[tuple[Path, CountsFile]], text: Text) -> list[CountedRun]:
+    """The runs of one model each that were scored on this text, of which there must be some."""
+    found_runs = [run for run in content.runs if text in run.counts and len(run.seeds) == 1]
+    if not found_runs:
         found = sorted({name for run in content.runs for name in run.counts})
         raise UsageError(
             f"expected runs that were scored on {text} in {', '.join(str(path) for path, _ in files)}, found only such "
             f"that were scored on {' and '.join(found) or 'nothing'}. Choose another `text`."
         )
-    yield "Runs", _table(single, text, content.tokenise, content.published if text == "test" else {})
-    if ensembles := [run for run in runs if len(run.seeds) > 1]:
-        yield "Ensembles", _table(ensembles, text, content.tokenise, {})
+    return found_runs
 
 
 def join_counts(files: Sequence[tuple[Path, CountsFile]]) -> CountsFile:

@@ -14,7 +14,7 @@ from typing import Any
 
 from trdec.configuration.values import write_yaml
 from trdec.evaluation.comparison import Comparison
-from trdec.evaluation.figures import FIGURES
+from trdec.evaluation.figures import FIGURES, standing_alone
 from trdec.evaluation.report import Content, Section, contents, escaped, page, table_markdown, table_section
 from trdec.evaluation.tables import EMPTY_CELL, Table, signatures
 from trdec.experiment.counts import KeptCounts, counts_of, replace_counts
@@ -55,7 +55,7 @@ def write_report(plan: Plan, failures: Mapping[str, str], command: str, asked: P
     folder = plan.directory
     (folder / "figures").mkdir(exist_ok=True)
     for name, svg in (figure for section in content for figure in section.figures):
-        _write_text(folder / "figures" / f"{name}.svg", _standing_alone(svg))
+        _write_text(folder / "figures" / f"{name}.svg", standing_alone(svg))
     reports = (folder / "report.md", folder / "report.html", folder / "report.json")
     written = ReportFiles(*reports, counts=folder / "counts.json")
     title = plan.experiment.title
@@ -334,11 +334,6 @@ def _sample_html(sample: Sample) -> str:
         if tree is not None:
             html.append(f'<dd><div class="scroll">{tree_svg(tree)}</div></dd>')
     return "\n".join([*html, "</dl>"])
-
-
-def _standing_alone(svg: str) -> str:
-    """A figure for a separate file: black on white."""
-    return svg.replace("<svg ", '<svg style="background: white; color: black" ', 1) + "\n"
 
 
 def _write_text(path: Path, text: str) -> None:

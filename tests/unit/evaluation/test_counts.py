@@ -13,13 +13,17 @@ from hypothesis import strategies as st
 from trdec.cli.table import table_command
 from trdec.configuration import load_configuration
 from trdec.errors import FileError, UsageError
+from trdec.evaluation.comparison import ComparisonOptions, compare
 from trdec.evaluation.counts import CountedBLEU, count_sentences
+from trdec.evaluation.figures import gain_by_length
+from trdec.evaluation.report import length_contents
 from trdec.evaluation.scores import Output, bleu_metric
 from trdec.evaluation.significance import PairedTests
 from trdec.experiment.counts import (
     CountedRun,
     CountedText,
     CountsFile,
+    counts_by_length,
     counts_tables,
     join_counts,
     read_counts,
@@ -294,6 +298,10 @@ def test_joining_keeps_what_another_file_would_lose(tmp_path: Path, capsys: pyte
     write_counts(two, _file(_run("trdec-binary", (1,), GOOD)))
     table_command([one, two], joined=one)
     assert "WARNING" not in capsys.readouterr().err
+    table_command([one], figures=tmp_path / "drawn")
+    assert "gain-by-length.svg: drawn" in capsys.readouterr().err
+    names = ["gain-by-length.svg", "length-differences.svg", "output-lengths.svg"]
+    assert sorted(path.name for path in (tmp_path / "drawn").iterdir()) == names
     both = read_counts(one)
     assert [run.system for run in both.runs] == ["seq2seq", "trdec-binary"]
     table_command([two], joined=one)  # as if `--join one two` joined the two
@@ -301,6 +309,24 @@ def test_joining_keeps_what_another_file_would_lose(tmp_path: Path, capsys: pyte
     assert "lacks: seq2seq, seed 1 (dev), seq2seq, seed 1 (test). They are kept as" in said
     assert str(tmp_path / "one-1.json") in said
     assert [run.system for run in read_counts(tmp_path / "one-1.json").runs] == ["seq2seq"]
+
+
+def test_lengths_and_gains_of_the_counts_are_those_of_the_text(tmp_path: Path) -> None:
+    texts = {"seq2seq": (POOR, GOOD), "trdec-binary": (REFERENCES, [f"{line} a a" for line in GOOD[:9]] + POOR[9:])}
+    outputs = [
+        Output(system, f"{system}-{seed}", lines, str(seed))
+        for system, seeds in texts.items()
+        for seed, lines in enumerate(seeds)
+    ]
+    outputs.append(Output("lin", "lin-1", POOR[:5] + REFERENCES[5:], "1"))  # its gain is over one of the seeds
+    by_text = compare(REFERENCES, outputs, ComparisonOptions(significance=False, ter=False))
+    runs = [_run(output.system, (int(output.seed or 0),), output.lines) for output in outputs]
+    files = [(tmp_path / "one", _file(*runs[:3])), (tmp_path / "two", _file(*runs[3:], _run("seq2seq", (0, 1), POOR)))]
+    for text in ("dev", "test"):
+        by_counts = counts_by_length(files, text)  # type: ignore[arg-type]
+        assert by_counts.buckets == by_text.buckets
+        assert list(length_contents(by_counts)) == list(length_contents(by_text))
+        assert gain_by_length(by_counts) == gain_by_length(by_text)
 
 
 def test_published_scores_stand_only_beside_those_on_test(tmp_path: Path) -> None:

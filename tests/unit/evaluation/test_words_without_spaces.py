@@ -16,8 +16,8 @@ from support.commands import run
 from support.degraded import degraded, invented
 from support.raw_lines import RAW_LINES
 from trdec.cli.evaluate import evaluate_command
-from trdec.evaluation.comparison import Comparison, ComparisonOptions, compare, length_buckets
-from trdec.evaluation.lengths import count_lengths, length_differences
+from trdec.evaluation.comparison import Comparison, ComparisonOptions, compare
+from trdec.evaluation.lengths import count_lengths, length_buckets, length_differences
 from trdec.evaluation.report import comparison_markdown, comparison_sections, page
 from trdec.evaluation.scores import (
     NO_TER,
@@ -81,7 +81,7 @@ def test_lengths_are_counted_in_bleus_words(found: list[tuple[str, str]], tokeni
     assert chosen == tokenise
     split = word_splitter(chosen)
     scores = score_texts(hypotheses, references, tokenise, with_ter=False)
-    lengths = count_lengths([hypotheses], references, split)
+    lengths = count_lengths([[len(split(line)) for line in hypotheses]], [len(split(line)) for line in references])
     assert lengths.ratio == scores.length_ratio
     assert sum(length * count for length, count in lengths.outputs.items()) == scores.hypothesis_words
     assert count_words(hypotheses, bleu_splitter(tokenise)).total() == scores.hypothesis_words
@@ -118,7 +118,8 @@ def test_text_with_spaces_has_the_figures_that_it_has_without_a_tokeniser(tokeni
     found, plain = (
         compare(references, outputs, each) for each in (options, ComparisonOptions("none", samples=5, trials=5))
     )
-    assert found.buckets == plain.buckets == length_buckets(references)
+    expected_lengths = [len(split_words(line)) for line in references]
+    assert found.buckets == plain.buckets == length_buckets(expected_lengths)
     for row, expected in zip(found.systems, plain.systems, strict=True):
         assert (row.histogram, row.lengths, row.paired_ter) == (
             expected.histogram,
@@ -128,8 +129,9 @@ def test_text_with_spaces_has_the_figures_that_it_has_without_a_tokeniser(tokeni
         assert [scores.ter for scores in row.scores] == [scores.ter for scores in expected.scores]
     lines = outputs[0].lines
     assert found.systems[0].ter_mean == TER().corpus_score(list(lines), [references]).score
-    assert found.systems[0].lengths == count_lengths([lines], references)
-    assert found.systems[0].histogram == length_differences([lines], references)
+    written = [len(split_words(line)) for line in lines]
+    assert found.systems[0].lengths == count_lengths([written], expected_lengths)
+    assert found.systems[0].histogram == length_differences([written], expected_lengths)
     evaluated = evaluate_texts(lines, references, references, tokenise=tokenise, with_ter=False)
     assert evaluated.source_words == sum(len(split_words(line)) for line in references)
     assert evaluated.source_ratio == sum(len(split_words(line)) for line in lines) / evaluated.source_words
