@@ -24,6 +24,10 @@ def table_command(
         typer.Argument(metavar="COUNTS...", help="The counts.json of experiments; the first has the first system."),
     ],
     text: Annotated[ScoredText, typer.Option("--text", help="Which text's scores to show.")] = ScoredText.test,
+    systems: Annotated[
+        list[str] | None,
+        typer.Option("--system", help="Only this system; several in their order, the others compared with the first."),
+    ] = None,
     joined: Annotated[
         Path | None, typer.Option("--join", help="Also write the counts of all these runs to this one file.")
     ] = None,
@@ -43,20 +47,21 @@ def table_command(
         counts_by_length,
         counts_tables,
         join_counts,
+        of_systems,
         read_counts,
         replace_counts,
         signature,
     )
     from trdec.files import writing
 
-    read = [(path, read_counts(path)) for path in files]
-    together = join_counts(read) if joined else None
-    by_length = counts_by_length(read, text.value)
+    together = join_counts([(path, read_counts(path)) for path in files])
+    shown = of_systems(together, systems) if systems else together
+    by_length = counts_by_length(shown, text.value)
     contents = list(length_contents(by_length))
-    for title, table in (*counts_tables(read, text.value), *((content.title, content.table) for content in contents)):
+    for title, table in (*counts_tables(shown, text.value), *((content.title, content.table) for content in contents)):
         print(f"## {title}\n")
         print("\n".join(table_markdown(table)), end="\n\n")
-    print(f"`{signature(read)}`")
+    print(f"`{signature(shown)}`")
     if figures:
         figures.mkdir(parents=True, exist_ok=True)
         for name in (content.figure for content in contents if content.figure):
@@ -64,7 +69,7 @@ def table_command(
             with writing(path) as stream:
                 stream.write(standing_alone(LENGTH_FIGURES[name](by_length)))
             say(f"{path}: drawn")
-    if joined and together:
+    if joined:
         kept = replace_counts(joined, together)
         say(f"{joined}: the counts of {len(together.runs)} runs and ensembles")
         if kept:

@@ -75,12 +75,12 @@ def counted_by_length(systems: Mapping[str, Sequence[Output]], tokenise: str) ->
     """Systems, each with its seeds, by length; the lines of an output are what BLEU counts in each sentence."""
     metric = CountedBLEU(tokenise)
     first = next(iter(systems.values()))
-    expected = _column(first[0], 1)
+    expected = reference_lengths(first[0].lines)
     buckets = length_buckets(expected)
     bleu = {id(output): _bucket_bleu(metric, output, buckets) for seeds in systems.values() for output in seeds}
     rows = []
     for name, seeds in systems.items():
-        written = [_column(output, 0) for output in seeds]
+        written = [_column(output.lines, 0) for output in seeds]
         pairs = [(output, output) for output in first] if seeds is first else pair_seeds(first, seeds)
         rows.append(
             CountedRow(
@@ -94,8 +94,13 @@ def counted_by_length(systems: Mapping[str, Sequence[Output]], tokenise: str) ->
     return CountedByLength(tuple(rows), buckets, tokenise)
 
 
-def _column(output: Output, place: int) -> list[int]:
-    return [int(line.split()[place]) for line in output.lines]
+def reference_lengths(lines: Sequence[str]) -> list[int]:
+    """The words of each reference."""
+    return _column(lines, 1)
+
+
+def _column(lines: Sequence[str], place: int) -> list[int]:
+    return [int(line.split()[place]) for line in lines]
 
 
 def _bucket_bleu(metric: CountedBLEU, output: Output, buckets: Iterable[Bucket]) -> PerBucket:

@@ -18,7 +18,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from trdec.configuration.configuration import KEYS_WITHOUT_EFFECT, Configuration, flatten
 from trdec.errors import FileError, UsageError
-from trdec.evaluation.counts import NUMBERS, CountedBLEU, CountedByLength, count_sentences, counted_by_length
+from trdec.evaluation.counts import (
+    NUMBERS,
+    CountedBLEU,
+    CountedByLength,
+    count_sentences,
+    counted_by_length,
+    reference_lengths,
+)
 from trdec.evaluation.scores import TOKENISERS, Output, read_output, read_references
 from trdec.evaluation.significance import PairedTests, Significance, pair_seeds, without_partner
 from trdec.evaluation.tables import EMPTY_CELL, Table, marks_notes, unpaired_notes, with_deviation
@@ -243,37 +250,53 @@ def read_counts(path: Path) -> CountsFile:
                     f"{path}: expected counts of {expected:,} sentences of {text} for {run.name}, found "
                     f"{len(counts):,}. Take the file that `trdec experiment` wrote beside its report."
                 )
+    for text in found.texts:
+        lengths = {run.name: reference_lengths(run.counts[text]) for run in found.runs if text in run.counts}
+        for name, own in lengths.items():
+            if not any(own) or own != next(iter(lengths.values())):
+                raise FileError(
+                    f"{path}: expected the same reference of {text} for all runs, with words; found another for "
+                    f"{name}. Take the file that `trdec experiment` wrote beside its report."
+                )
     return found
 
 
-def counts_tables(files: Sequence[tuple[Path, CountsFile]], text: Text) -> Iterator[tuple[str, Table]]:
+def counts_tables(content: CountsFile, text: Text) -> Iterator[tuple[str, Table]]:
     """The table of all runs, and that of all ensembles if there are any, each with its title."""
-    content = join_counts(files)
     published = content.published if text == "test" else {}
-    yield "Runs", _table(_single(content, files, text), text, content.tokenise, published)
+    yield "Runs", _table(_single(content, text), text, content.tokenise, published)
     if ensembles := [run for run in content.runs if text in run.counts and len(run.seeds) > 1]:
         yield "Ensembles", _table(ensembles, text, content.tokenise, {})
 
 
-def counts_by_length(files: Sequence[tuple[Path, CountsFile]], text: Text) -> CountedByLength:
+def counts_by_length(content: CountsFile, text: Text) -> CountedByLength:
     """All runs but ensembles, by the length of references and translations."""
-    content = join_counts(files)
     systems: dict[str, list[Output]] = {}
-    for output in _outputs(_single(content, files, text), text):
+    for output in _outputs(_single(content, text), text):
         systems.setdefault(output.system, []).append(output)
     return counted_by_length(systems, content.tokenise)
 
 
-def _single(content: CountsFile, files: Sequence[tuple[Path, CountsFile]], text: Text) -> list[CountedRun]:
+def _single(content: CountsFile, text: Text) -> list[CountedRun]:
     """The runs of one model each that were scored on this text, of which there must be some."""
-    found_runs = [run for run in content.runs if text in run.counts and len(run.seeds) == 1]
-    if not found_runs:
+    single = [run for run in content.runs if text in run.counts and len(run.seeds) == 1]
+    if not single:
         found = sorted({name for run in content.runs for name in run.counts})
         raise UsageError(
-            f"expected runs that were scored on {text} in {', '.join(str(path) for path, _ in files)}, found only such "
-            f"that were scored on {' and '.join(found) or 'nothing'}. Choose another `text`."
+            f"expected runs that were scored on {text}, found only such that were scored on "
+            f"{' and '.join(found) or 'nothing'}. Choose another `text`."
         )
-    return found_runs
+    return single
+
+
+def of_systems(content: CountsFile, systems: Sequence[str]) -> CountsFile:
+    """The runs of these systems alone, in this order."""
+    there = list(dict.fromkeys(run.system for run in content.runs))
+    for system in systems:
+        if system not in there:
+            raise UsageError(f"expected a system that was counted, one of {', '.join(there)}; found {system!r}.")
+    runs = tuple(run for system in dict.fromkeys(systems) for run in content.runs if run.system == system)
+    return content.model_copy(update={"runs": runs})
 
 
 def join_counts(files: Sequence[tuple[Path, CountsFile]]) -> CountsFile:
@@ -315,9 +338,9 @@ def _one_run(one_path: Path, one: CountedRun, other_path: Path, other: CountedRu
     return CountedRun(**others | own, counts=one.counts | other.counts)
 
 
-def signature(files: Sequence[tuple[Path, CountsFile]]) -> str:
+def signature(content: CountsFile) -> str:
     """sacreBLEU's signature of the scores."""
-    return str(CountedBLEU(files[0][1].tokenise).get_signature())
+    return str(CountedBLEU(content.tokenise).get_signature())
 
 
 def _check_same_text(files: Sequence[tuple[Path, CountsFile]]) -> None:
@@ -330,9 +353,13 @@ def _check_same_text(files: Sequence[tuple[Path, CountsFile]]) -> None:
             )
     names: tuple[Text, ...] = ("dev", "test")
     for name in names:
-        of_files = [(path, content.texts[name].checksum) for path, content in files if name in content.texts]
-        for path, checksum in of_files[1:]:
-            if checksum != of_files[0][1]:
+        of_files = [
+            (path, (content.texts[name].checksum, content.texts[name].sentences))
+            for path, content in files
+            if name in content.texts
+        ]
+        for path, found in of_files[1:]:
+            if found != of_files[0][1]:
                 raise UsageError(
                     f"{of_files[0][0]} and {path} were scored on different texts: each has its own {name}."
                 )

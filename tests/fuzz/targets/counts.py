@@ -7,7 +7,17 @@ from tempfile import TemporaryDirectory
 
 from fuzz.harness import Target
 from trdec.evaluation.counts import count_sentences
-from trdec.experiment.counts import CountedRun, CountedText, CountsFile, counts_tables, read_counts, write_counts
+from trdec.evaluation.report import length_contents
+from trdec.experiment.counts import (
+    CountedRun,
+    CountedText,
+    CountsFile,
+    counts_by_length,
+    counts_tables,
+    join_counts,
+    read_counts,
+    write_counts,
+)
 
 _REFERENCES = ["a cat eats fish .", "a dog sleeps ."]
 
@@ -17,8 +27,10 @@ def run_counts(data: bytes) -> None:
     with TemporaryDirectory(prefix="trdec-fuzz-") as name:
         path = Path(name, "counts.json")
         path.write_bytes(data)
-        content = read_counts(path)
-        for _, table in counts_tables([(path, content)], "dev"):
+        content = join_counts([(path, read_counts(path))])
+        tables = [table for _, table in counts_tables(content, "dev")]
+        tables += [found.table for found in length_contents(counts_by_length(content, "dev"))]
+        for table in tables:
             assert all(len(row) == len(table.header) for row in table.rows)
 
 

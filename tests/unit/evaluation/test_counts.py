@@ -26,6 +26,7 @@ from trdec.experiment.counts import (
     counts_by_length,
     counts_tables,
     join_counts,
+    of_systems,
     read_counts,
     recipe_checksum,
     replace_counts,
@@ -100,7 +101,7 @@ def _file(*runs: CountedRun, checksum: str = "c", tokenise: str = "none") -> Cou
 def test_seeds_of_several_files_are_one_row(tmp_path: Path) -> None:
     one = (tmp_path / "one", _file(_run("seq2seq", (1,), POOR), _run("seq2seq", (1, 2), GOOD)))
     two = (tmp_path / "two", _file(_run("trdec-binary", (1,), GOOD), _run("seq2seq", (2,), GOOD)))
-    (_, runs), (title, ensembles) = counts_tables([one, two], "test")
+    (_, runs), (title, ensembles) = counts_tables(join_counts([one, two]), "test")
     cells = [dict(zip(runs.header, row, strict=True)) for row in runs.rows]
     assert [(row["system"], row["seeds"]) for row in cells] == [("seq2seq", "1, 2"), ("trdec-binary", "1")]
     poor, good = (bleu_metric("none").corpus_score(text, [REFERENCES]).score for text in (POOR, GOOD))
@@ -114,28 +115,28 @@ def test_seeds_of_several_files_are_one_row(tmp_path: Path) -> None:
     )
     assert title == "Ensembles"
     assert [row[:2] for row in ensembles.rows] == [("seq2seq", "1+2")]
-    assert signature([one]) == str(bleu_metric("none", REFERENCES).get_signature())
+    assert signature(one[1]) == str(bleu_metric("none", REFERENCES).get_signature())
 
 
 def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
     one = (tmp_path / "one", _file(_run("seq2seq", (1,), POOR)))
     with pytest.raises(UsageError, match=r"seq2seq, seed 1 is both in .*one and in .*two"):
-        list(counts_tables([one, (tmp_path / "two", one[1])], "test"))
+        list(counts_tables(join_counts([one, (tmp_path / "two", one[1])]), "test"))
     other = (tmp_path / "two", _file(_run("seq2seq", (2,), POOR), checksum="d"))
     with pytest.raises(UsageError, match=r"one and .*two were scored on different texts"):
-        list(counts_tables([one, other], "test"))
+        list(counts_tables(join_counts([one, other]), "test"))
     dev = other[1].texts | {"test": one[1].texts["test"]}
     with pytest.raises(UsageError, match=r"one and .*two were scored on different texts: each has its own dev"):
-        list(counts_tables([one, (tmp_path / "two", other[1].model_copy(update={"texts": dev}))], "test"))
+        list(counts_tables(join_counts([one, (tmp_path / "two", other[1].model_copy(update={"texts": dev}))]), "test"))
     raw = (tmp_path / "two", _file(_run("seq2seq", (2,), POOR), tokenise="13a"))
     with pytest.raises(UsageError, match=r"tokeniser none, .*two with 13a"):
-        list(counts_tables([one, raw], "test"))
+        list(counts_tables(join_counts([one, raw]), "test"))
     empty = (tmp_path / "two", _file())
-    with pytest.raises(UsageError, match=r"scored on test in .*two, found only such that were scored on nothing"):
-        list(counts_tables([empty], "test"))
+    with pytest.raises(UsageError, match="scored on test, found only such that were scored on nothing"):
+        list(counts_tables(join_counts([empty]), "test"))
     longer = _run("seq2seq", (2,), POOR).model_copy(update={"recipe": "longer"})
     with pytest.raises(UsageError, match=r"seq2seq was trained with one configuration in .*one and with another in"):
-        list(counts_tables([one, (tmp_path / "two", _file(longer))], "test"))
+        list(counts_tables(join_counts([one, (tmp_path / "two", _file(longer))]), "test"))
 
 
 def test_a_recipe_is_what_is_learnt_from_what(tmp_path: Path) -> None:
@@ -183,13 +184,15 @@ def test_a_table_says_how_runs_were_searched(tmp_path: Path) -> None:
     alike = [_run("lin", (seed,), GOOD, beam_size=20, length_power=1.5) for seed in (1, 2)]
     unknown = [_run("ccg", (1,), POOR), _run("ccg", (2,), POOR, length_power=0.5)]
     together = _run("lin", (1, 2), GOOD)
-    (_, runs), (_, ensembles) = counts_tables([(tmp_path, _file(*mixed, *alike, *unknown, together))], "test")
+    (_, runs), (_, ensembles) = counts_tables(
+        join_counts([(tmp_path, _file(*mixed, *alike, *unknown, together))]), "test"
+    )
     cells = [dict(zip(runs.header, row, strict=True)) for row in runs.rows]
     assert [(row["beam"], row["length power"]) for row in cells] == [("5, 20", "1"), ("20", "1.5"), ("-", "-, 0.5")]
     (note,) = [note for note in runs.notes if "searched" in note]
     assert note.startswith("Runs of seq2seq, ccg were searched in different ways")
     assert "beam" not in ensembles.header  # of these it is not known
-    ((_, one),) = counts_tables([(tmp_path, _file(*alike))], "test")
+    ((_, one),) = counts_tables(join_counts([(tmp_path, _file(*alike))]), "test")
     assert not any("searched" in note for note in one.notes)
 
 
@@ -208,7 +211,9 @@ def test_counts_that_would_be_lost_are_kept(tmp_path: Path) -> None:
     assert read_counts(path) == _file(dev_alone, both)
     # Both files together are what was there before.
     files = [(name, read_counts(name)) for name in (path, kept.path)]
-    (_, found), (_, before) = (next(counts_tables(each, "test")) for each in (files, [(path, _file(one, two, both))]))
+    (_, found), (_, before) = (
+        next(counts_tables(join_counts(each), "test")) for each in (files, [(path, _file(one, two, both))])
+    )
     assert [row[:3] for row in found.rows] == [row[:3] for row in before.rows]
     path.write_text("something else")
     unread = replace_counts(path, _file(one))
@@ -244,8 +249,8 @@ def _on(text: str, run: CountedRun) -> CountedRun:
 def test_dev_and_test_of_a_run_may_stand_in_two_files(tmp_path: Path) -> None:
     run = _run("seq2seq", (1,), POOR)
     files = [(tmp_path / "one", _file(_on("test", run))), (tmp_path / "two", _file(_on("dev", run)))]
-    ((_, apart),) = counts_tables(files, "test")
-    ((_, together),) = counts_tables([(tmp_path / "one", _file(run))], "test")
+    ((_, apart),) = counts_tables(join_counts(files), "test")
+    ((_, together),) = counts_tables(join_counts([(tmp_path / "one", _file(run))]), "test")
     assert apart == together
     assert dict(zip(apart.header, apart.rows[0], strict=True))["dev BLEU"] != "-"
 
@@ -265,8 +270,10 @@ def test_joined_files_say_what_they_say_apart(tmp_path: Path) -> None:
     assert joined.published == one.published
     write_counts(tmp_path / "joined.json", joined)
     for text in ("dev", "test"):
-        apart = list(counts_tables(files, text))  # type: ignore[arg-type]
-        again = list(counts_tables([(tmp_path / "joined.json", read_counts(tmp_path / "joined.json"))], text))  # type: ignore[arg-type]
+        apart = list(counts_tables(join_counts(files), text))  # type: ignore[arg-type]
+        again = list(
+            counts_tables(join_counts([(tmp_path / "joined.json", read_counts(tmp_path / "joined.json"))]), text)
+        )  # type: ignore[arg-type]
         assert apart == again
     assert apart[0][1].rows[0][0] == "trdec-binary"  # the first of the first file, with which the others are compared
 
@@ -275,7 +282,7 @@ def test_a_run_is_counted_once_on_each_text_and_searched_in_one_way(tmp_path: Pa
     run = _run("trdec-binary", (1,), GOOD, beam_size=20, length_power=1)
 
     def tables(one: CountedRun, two: CountedRun) -> None:
-        list(counts_tables([(tmp_path / "one", _file(one)), (tmp_path / "two", _file(two))], "test"))
+        list(counts_tables(join_counts([(tmp_path / "one", _file(one)), (tmp_path / "two", _file(two))]), "test"))
 
     for shared, other in (("dev", "test"), ("test", "dev")):
         for pair in ((_on(shared, run), _on(shared, run)), (run, _on(shared, run)), (_on(shared, run), run)):
@@ -323,16 +330,28 @@ def test_lengths_and_gains_of_the_counts_are_those_of_the_text(tmp_path: Path) -
     runs = [_run(output.system, (int(output.seed or 0),), output.lines) for output in outputs]
     files = [(tmp_path / "one", _file(*runs[:3])), (tmp_path / "two", _file(*runs[3:], _run("seq2seq", (0, 1), POOR)))]
     for text in ("dev", "test"):
-        by_counts = counts_by_length(files, text)  # type: ignore[arg-type]
+        by_counts = counts_by_length(join_counts(files), text)  # type: ignore[arg-type]
         assert by_counts.buckets == by_text.buckets
         assert list(length_contents(by_counts)) == list(length_contents(by_text))
         assert gain_by_length(by_counts) == gain_by_length(by_text)
 
 
+def test_systems_are_chosen_in_their_order() -> None:
+    content = _file(
+        _run("seq2seq", (1,), POOR), _run("ccg", (1,), GOOD), _run("lin", (1,), GOOD), _run("lin", (1, 2), GOOD)
+    )
+    assert [run.name for run in of_systems(content, ["lin", "seq2seq", "lin"]).runs] == [
+        *("lin, seed 1", "lin, seeds 1, 2"),
+        "seq2seq, seed 1",
+    ]
+    with pytest.raises(UsageError, match=r"one of seq2seq, ccg, lin; found 'trdec-con'"):
+        of_systems(content, ["seq2seq", "trdec-con"])
+
+
 def test_published_scores_stand_only_beside_those_on_test(tmp_path: Path) -> None:
     one = (tmp_path / "one", _file(_run("seq2seq", (1,), POOR)))
     for text, shown in (("test", True), ("dev", False)):
-        ((_, table),) = counts_tables([one], text)  # type: ignore[arg-type]
+        ((_, table),) = counts_tables(join_counts([one]), text)  # type: ignore[arg-type]
         assert ("published" in table.header) == shown
 
 
@@ -359,6 +378,21 @@ def test_a_damaged_file_is_named(right: str, wrong: str, message: str, tmp_path:
     path.write_text(text.replace(right, wrong, 1))
     with pytest.raises(FileError, match=rf"counts\.json: expected.*{message}.*"):
         read_counts(path)
+
+
+def test_runs_with_other_references_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "counts.json"
+    one, other = _run("seq2seq", (1,), POOR), _run("lin", (1,), POOR)
+    longer = tuple(line.replace(" 5 ", " 6 ", 1) for line in other.counts["dev"])
+    without = tuple(" ".join(["5", "0", *["0"] * 8]) for _ in REFERENCES)
+    for found, name in (((one, _counted(other, longer)), "lin"), ((_counted(one, without),), "seq2seq")):
+        write_counts(path, _file(*found))
+        with pytest.raises(FileError, match=rf"the same reference of dev for all runs, .* another for {name}, seed 1"):
+            read_counts(path)
+
+
+def _counted(run: CountedRun, counts: tuple[str, ...]) -> CountedRun:
+    return run.model_copy(update={"counts": {"dev": counts}})
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
