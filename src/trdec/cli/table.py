@@ -43,15 +43,8 @@ def table_command(
     """
     from trdec.evaluation.figures import LENGTH_FIGURES, standing_alone
     from trdec.evaluation.report import length_contents, table_markdown
-    from trdec.experiment.counts import (
-        counts_by_length,
-        counts_tables,
-        join_counts,
-        of_systems,
-        read_counts,
-        replace_counts,
-        signature,
-    )
+    from trdec.experiment.counts import read_counts, replace_counts
+    from trdec.experiment.counts_table import counts_by_length, counts_tables, join_counts, of_systems, signature
     from trdec.files import writing
 
     together = join_counts([(path, read_counts(path)) for path in files])

@@ -8,16 +8,8 @@ from tempfile import TemporaryDirectory
 from fuzz.harness import Target
 from trdec.evaluation.counts import count_sentences
 from trdec.evaluation.report import length_contents
-from trdec.experiment.counts import (
-    CountedRun,
-    CountedText,
-    CountsFile,
-    counts_by_length,
-    counts_tables,
-    join_counts,
-    read_counts,
-    write_counts,
-)
+from trdec.experiment.counts import CountedRun, CountedText, CountsFile, read_counts, write_counts
+from trdec.experiment.counts_table import counts_by_length, counts_tables, join_counts
 
 _REFERENCES = ["a cat eats fish .", "a dog sleeps ."]
 

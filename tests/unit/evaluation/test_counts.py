@@ -23,16 +23,12 @@ from trdec.experiment.counts import (
     CountedRun,
     CountedText,
     CountsFile,
-    counts_by_length,
-    counts_tables,
-    join_counts,
-    of_systems,
     read_counts,
     recipe_checksum,
     replace_counts,
-    signature,
     write_counts,
 )
+from trdec.experiment.counts_table import counts_by_length, counts_tables, join_counts, of_systems, signature
 
 REFERENCES = ["the cat eats fish .", "a dog sleeps in the house .", "the cat sleeps .", "fish swim in the sea ."] * 5
 GOOD = [line.replace("fish", "fishes") for line in REFERENCES]
