@@ -93,7 +93,7 @@ BREAKAGES = [
     ),
     Breakage(
         "evaluation/trees.py",
-        "for tree in there if len(words(tree)) >= _FEWEST_TELLING]",
+        "for tree in there if len(words(tree)) >= _FEWEST_WORDS]",
         "for tree in there]",
         "tests/unit/evaluation/test_tree_scores.py",
     ),
@@ -123,8 +123,8 @@ BREAKAGES = [
     ),
     Breakage(
         "evaluation/tables.py",
-        "if max(found_shares, default=0) >= LEAST_SHAPED]",
-        "if max(found_shares, default=0) >= 0]",
+        "if any(trees.shape_share(name) >= LEAST_SHAPED for",
+        "if any(trees.shape_share(name) >= 0 for",
         "tests/unit/evaluation/test_comparison_shown.py",
     ),
     Breakage(
@@ -317,6 +317,12 @@ BREAKAGES = [
         "configuration/recipe.py",
         "small, medium = pairs <= FEW_PAIRS, pairs < 200_000",
         "small, medium = pairs < FEW_PAIRS, pairs < 200_000",
+        "tests/unit/configuration/test_configuration_file.py",
+    ),
+    Breakage(
+        "configuration/recipe.py",
+        'any(":" in part for part in parts), not TRANSFORMERS.isdisjoint(parts)',
+        'any(":" in part for part in parts), any("transformer" in part for part in parts)',
         "tests/unit/configuration/test_configuration_file.py",
     ),
     Breakage(

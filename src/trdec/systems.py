@@ -37,6 +37,9 @@ SUPERTAGS = "supertags"
 ANNOTATIONS: dict[str, str] = {CONSTITUENCY: "penn", DEPENDENCY: "conllu", SUPERTAGS: "ccg"}
 """The trees that are read from a file, and its format; all others are built from the words."""
 
+TRANSFORMERS = frozenset(("transformer", "tree-transformer"))
+"""The encoders and decoders of the package that are Transformers."""
+
 TREES = (*ANNOTATIONS, *BUILDERS)
 """The kinds of tree that have a name: read from a file, or built from the words."""
 
@@ -191,7 +194,7 @@ class System(BaseModel):
     @property
     def has_transformers(self) -> bool:
         """Whether its encoder or its decoder is one of the package's Transformers."""
-        return "transformer" in (self.encoder, self.decoder) or self.decoder == "tree-transformer"
+        return not TRANSFORMERS.isdisjoint((self.encoder, self.decoder))
 
     @property
     def extensions(self) -> tuple[str, ...]:

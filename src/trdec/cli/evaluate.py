@@ -184,8 +184,8 @@ def _tree_rows(trees: TreeScores) -> Iterator[tuple[str, str, str]]:
         yield "nodes", f"{trees.mean_nodes:.1f}", ""
     if trees.shaped:
         shapes = ", ".join(f"{name} {count:,}" for name, count in trees.shapes.items())
-        remark = f"of {trees.telling:,} of three words or more have a builder's shape: {shapes}"
-        yield "trees as built", f"{100 * trees.shaped / trees.telling:.1f}%", remark
+        remark = f"{trees.shaped:,} of {trees.three_words_or_more:,} trees with three or more words: {shapes}"
+        yield "builder-shaped trees", f"{100 * trees.shaped_share:.1f}%", remark
     if trees.comparable is not None:
         remark = f"of {trees.sentences:,} have the reference tree's words; brackets are compared on these alone"
         yield "comparable trees", f"{trees.comparable:,}", remark

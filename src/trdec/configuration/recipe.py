@@ -8,7 +8,7 @@ from typing import Any
 
 from trdec.configuration.sections import SearchConfiguration
 from trdec.configuration.values import write_yaml
-from trdec.systems import ANNOTATIONS, System
+from trdec.systems import ANNOTATIONS, TRANSFORMERS, System
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,9 @@ class Setting:
 
 
 FEW_PAIRS = 50_000
-"""Up to so many pairs the recipe for few is used: better than that for more at 20,000 and 29,000; beyond, a guess."""
+"""Up to so many pairs the recipe for few is used. It is better than the recipe for larger corpora at 20,000 and 29,000
+pairs; beyond these it is a guess.
+"""
 
 ENOUGH_PAIRS = 64_000
 """A small corpus is seen until so many pairs were trained on, but at least ten times and at most forty."""
@@ -37,7 +39,7 @@ FOR_TRANSFORMERS: Mapping[str, Callable[[Any], object]] = {
     "training.optimiser.learning_rate": lambda rate: rate / 2,
     "training.schedule.warmup_updates": lambda updates: 2 * updates,
 }
-"""What becomes of a value where encoder or decoder is a Transformer; the first two were not tried with one."""
+"""How a recipe value changes where encoder or decoder is a Transformer; no Transformer was tried with the first two."""
 
 
 def recipe_for(pairs: int, batch_size: int | None = None, accumulate: int = 1) -> tuple[Setting, ...]:
@@ -100,7 +102,7 @@ def with_recipe(content: Mapping[str, Any], pairs: int) -> dict[str, Any]:
     size = _positive(_given(content, "batches", "batch_size"))
     sentences = max(1, size // PAIR_IN_ACTIONS) if size and in_actions else size
     parts = [str(_given(content, "system", part)) for part in ("encoder", "decoder")]
-    own_network, transformer = any(":" in part for part in parts), any("transformer" in part for part in parts)
+    own_network, transformer = any(":" in part for part in parts), not TRANSFORMERS.isdisjoint(parts)
     unfit = {
         "batches.batch_size": in_actions,
         "model.tie_embeddings": own_network or _given(content, "model", "readout") == "paper",  # features of any size

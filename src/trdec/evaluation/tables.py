@@ -27,6 +27,8 @@ LENGTH_GROUPS: tuple[tuple[int | None, int | None], ...] = (
 )
 """Differences of length that a table shows as one column."""
 
+_BALANCED = frozenset(("binary-1", "binary-2"))
+
 LEAST_SHAPED = 0.05
 """The least share of a system's trees for which the shape of a builder is shown: short trees have many shapes."""
 
@@ -299,25 +301,30 @@ def trees_table(comparison: Comparison) -> Table | None:
 
 def shapes_table(comparison: Comparison) -> Table | None:
     """How many trees are just what a builder makes of their words; None where no system writes such trees."""
-    found = [(row.name, row.trees) for row in comparison.systems if row.trees is not None and row.trees.telling]
-    shares = {builder: [trees.shapes.get(builder, 0) / trees.telling for _, trees in found] for builder in BUILDERS}
-    builders = [builder for builder, found_shares in shares.items() if max(found_shares, default=0) >= LEAST_SHAPED]
+    scores = ((row.name, row.trees) for row in comparison.systems)
+    found = [(name, trees) for name, trees in scores if trees is not None and trees.three_words_or_more]
+    builders = [name for name in BUILDERS if any(trees.shape_share(name) >= LEAST_SHAPED for _, trees in found)]
     if not builders:
         return None
     rows = tuple(
         (
             name,
-            f"{100 * trees.shaped / trees.telling:.1f}%",
-            *(f"{100 * shares[builder][number]:.1f}%" for builder in builders),
+            f"{100 * trees.shaped_share:.1f}%",
+            *(f"{100 * trees.shape_share(builder):.1f}%" for builder in builders),
         )
-        for number, (name, trees) in enumerate(found)
+        for name, trees in found
     )
-    notes = (
-        "The share of trees (of three words or more) with the shape that a builder gives to the same words, whatever "
-        "the labels. The first rules of a balanced tree plan roughly how many words there will be: where the whole "
-        "tree has that shape, the plan was kept. A short tree may have the shapes of several builders.",
-    )
-    return Table(("system", "any of them", *builders), rows, notes)
+    notes = [
+        "The share of trees, of those with three or more words, that have the shape a builder gives to the same words, "
+        "whatever the labels. A short tree may have the shapes of several builders. A builder has a column if "
+        f"{100 * LEAST_SHAPED:.0f}% of a system's trees have its shape; random builders and your own have none."
+    ]
+    if not _BALANCED.isdisjoint(builders):
+        notes.append(
+            "The first rules of a balanced tree plan roughly how many words there will be: where the whole tree has "
+            "the shape of its builder, the plan was kept."
+        )
+    return Table(("system", "any builder", *builders), rows, tuple(notes))
 
 
 def signatures(comparison: Comparison) -> list[tuple[str, str]]:

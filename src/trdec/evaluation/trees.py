@@ -20,8 +20,8 @@ Bracket = tuple[str, int, int]
 Shape = frozenset[tuple[int, int]]
 """The first word, and the word after the last, of each phrase of several words that is not the whole sentence."""
 
-_FEWEST_TELLING = 3
-"""Words from which on the shape of a tree tells builders apart."""
+_FEWEST_WORDS = 3
+"""Over fewer words the shape of a tree does not tell builders apart."""
 
 _WHITESPACE = frozenset(WHITESPACE + SPACES)
 
@@ -68,8 +68,8 @@ class TreeScores:
     mean_depth: float | None
     mean_nodes: float | None
     """Nonterminals per tree, including ROOT."""
-    telling: int
-    """Trees of three words or more: over fewer, all builders agree."""
+    three_words_or_more: int
+    """How many trees have so many words: over fewer, all builders agree."""
     shapes: Mapping[str, int]
     """Of these, those with the shape that each builder gives to their words; a short tree may have several."""
     shaped: int
@@ -84,6 +84,15 @@ class TreeScores:
         """Well-formed sentences among all sentences."""
         return self.well_formed / self.sentences
 
+    @property
+    def shaped_share(self) -> float:
+        """Trees with the shape of any builder among those of three words or more, of which there must be some."""
+        return self.shaped / self.three_words_or_more
+
+    def shape_share(self, builder: str) -> float:
+        """Trees with the shape of this builder among the same."""
+        return self.shapes.get(builder, 0) / self.three_words_or_more
+
     def to_json(self) -> dict[str, Any]:
         """The figures as JSON has them."""
         return {
@@ -93,7 +102,7 @@ class TreeScores:
             "well_formed_share": self.well_formed_share,
             "mean_depth": self.mean_depth,
             "mean_nodes": self.mean_nodes,
-            "telling": self.telling,
+            "three_words_or_more": self.three_words_or_more,
             "shapes": dict(self.shapes),
             "shaped": self.shaped,
             "comparable": self.comparable,
@@ -130,14 +139,14 @@ def score_trees(
             spans = [(bracketing(tree), bracketing(reference)) for tree, reference in pairs]
             labelled = _agreement(spans)
             unlabelled = _agreement([(_without_labels(found), _without_labels(expected)) for found, expected in spans])
-    shapes = [builders_of(tree) for tree in there if len(words(tree)) >= _FEWEST_TELLING]
+    shapes = [builders_of(tree) for tree in there if len(words(tree)) >= _FEWEST_WORDS]
     return TreeScores(
         sentences=len(trees),
         trees=len(there),
         well_formed=well_formed,
         mean_depth=sum(map(depth, there)) / len(there) if there else None,
         mean_nodes=sum(sum(1 for _ in labels(tree)) for tree in there) / len(there) if there else None,
-        telling=len(shapes),
+        three_words_or_more=len(shapes),
         shapes={name: count for name in BUILDERS if (count := sum(name in names for names in shapes))},
         shaped=sum(map(bool, shapes)),
         comparable=comparable,

@@ -103,11 +103,11 @@ def test_trees_are_scored(files: tuple[Path, str, Path], write: Write) -> None:
     assert "depth                          2.5  mean over 2 trees\n" in alone
     assert "nodes                          2.5\n" in alone
     assert "comparable" not in alone
-    assert "trees as built" not in alone
+    assert "builder-shaped" not in alone
     chain = write("trees", ["(ROOT (X the (X cat (X sat (X on (X the mat))))))", "(ROOT (X a (X cat barks)))", ""])
     shaped = run(evaluate_command, *files, "--trees", chain).stdout
-    assert "trees as built              100.0%  of 2 of three words or more have" in shaped
-    assert "shape: right-branching 2\n" in shaped
+    expected = "builder-shaped trees        100.0%  2 of 2 trees with three or more words: right-branching 2\n"
+    assert expected in shaped
 
 
 def test_trees_are_compared_with_reference_trees_made_in_the_same_way(write: Write) -> None:

@@ -72,17 +72,29 @@ def test_up_to_fifty_thousand_pairs_are_few() -> None:
     assert [more[key] for key in keys] == [512, 32, 0.0, False, 8000]
 
 
-@pytest.mark.parametrize("part", ["encoder", "decoder"])
-def test_a_transformer_has_the_rates_that_were_measured_with_one(part: str) -> None:
-    lstm, transformer = (with_recipe({"system": {part: name}}, 6450) for name in ("lstm", "transformer"))
+@pytest.mark.parametrize(
+    ("part", "name"), [("encoder", "transformer"), ("decoder", "transformer"), ("decoder", "tree-transformer")]
+)
+def test_a_transformer_has_the_rates_that_were_measured_with_one(part: str, name: str) -> None:
+    lstm, transformer = (with_recipe({"system": {part: name}}, 6450) for name in ("lstm", name))
     rates = [
         (found["training"]["optimiser"]["learning_rate"], found["training"]["schedule"]["warmup_updates"])
         for found in (lstm, transformer)
     ]
     assert rates == [(0.004, 200), (0.002, 400)]
     assert (transformer["model"]["lexical"], transformer["training"]["guidance"]) == (False, 0)
-    given = with_recipe({"system": {part: "transformer"}, "training": {"guidance": 0.3}}, 6450)
+    own = {"guidance": 0.3, "optimiser": {"learning_rate": 0.001}, "schedule": {"warmup_updates": 50}}
+    given = with_recipe({"system": {part: name}, "training": own, "model": {"lexical": True}}, 6450)
     assert given["training"]["guidance"] == 0.3
+    assert given["training"]["optimiser"]["learning_rate"] == 0.001
+    assert given["training"]["schedule"]["warmup_updates"] == 50
+    assert given["model"]["lexical"] is True
+
+
+@pytest.mark.parametrize("part", ["encoder", "decoder"])
+def test_a_module_may_be_called_after_a_transformer(part: str) -> None:
+    found = with_recipe({"system": {part: "my_transformer_ideas:Network"}}, 6450)
+    assert found["training"]["optimiser"]["learning_rate"] == 0.004
 
 
 @pytest.mark.parametrize("part", ["encoder", "decoder"])

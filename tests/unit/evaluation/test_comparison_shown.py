@@ -157,9 +157,15 @@ def test_shapes_have_a_table_where_a_system_writes_trees_like_a_builders() -> No
     built, own = parse("(ROOT (X (X a b) (X c d)))"), parse("(ROOT (X a (X b c) d))")
     texts = ["a b c d", "a b c d"]
     outputs = [Output("x", "x", texts, trees=[built, own]), Output("y", "y", texts, trees=[own, None])]
-    shapes = tables(comparison_markdown(compare(texts, outputs, FAST)))[-1]
-    assert shapes[0] == ["system", "any of them", "binary-1", "binary-2", "phrase"]
+    text = comparison_markdown(compare(texts, outputs, FAST))
+    shapes = tables(text)[-1]
+    assert shapes[0] == ["system", "any builder", "binary-1", "binary-2", "phrase"]
     assert shapes[2:] == [["x", *["50.0%"] * 4], ["y", *["0.0%"] * 4]]
+    assert "the plan was kept" in text
+    chain = [Output(name, name, texts, trees=[parse("(ROOT (X a (X b (X c d))))")] * 2) for name in ("x", "y")]
+    text = comparison_markdown(compare(texts, chain, FAST))
+    assert tables(text)[-1][0] == ["system", "any builder", "right-branching"]
+    assert "the plan was kept" not in text
     without = [Output("x", "x", texts, trees=[own, own]), Output("y", "y", texts)]
     assert "Shapes" not in comparison_markdown(compare(texts, without, FAST))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from support import strategies
 from trdec.errors import TextFormatError
 from trdec.evaluation.trees import bracketing, builders_of, score_trees, shape_of
-from trdec.trees.brackets import parse
+from trdec.trees.brackets import parse, write
 from trdec.trees.builders import BUILDERS
 from trdec.trees.transforms import null_labels, wrap_words
 from trdec.trees.tree import Nonterminal, Terminal, labels, words
@@ -128,13 +127,11 @@ def test_what_a_builder_made_has_its_shape_whatever_its_labels_and_single_words(
 @settings(max_examples=30)
 @given(st.integers(min_value=5, max_value=40))
 def test_a_balanced_tree_with_a_word_more_than_planned_is_no_longer_balanced(count: int) -> None:
-    planned = BUILDERS["binary-1"]([f"w{number}" for number in range(count)], Random(1))
-    whole = planned.children[0]
-    assert isinstance(whole, Nonterminal)
-    left, right = whole.children
-    assert isinstance(left, Nonterminal)
-    longer = replace(left, children=(*left.children, Terminal("more")))
-    assert "binary-1" not in builders_of(replace(planned, children=(replace(whole, children=(longer, right)),)))
+    planned = write(BUILDERS["binary-1"]([*(f"w{number}" for number in range(count - 1)), "last"], Random(1)))
+    assert "binary-1" in builders_of(parse(planned))
+    longer = parse(planned.replace("last", "(NULL last (NULL and more))"))
+    assert len(words(longer)) == count + 2
+    assert "binary-1" not in builders_of(longer)
 
 
 def test_shapes_are_what_a_hand_counts() -> None:
@@ -144,10 +141,10 @@ def test_shapes_are_what_a_hand_counts() -> None:
     assert builders_of(parse("(ROOT (NULL (NULL The cat) (NULL eats fish)))")) == ["binary-1", "binary-2", "phrase"]
     assert builders_of(parse("(ROOT (X The (X cat (X eats fish))))")) == ["right-branching"]
     scores = score_trees([parse(CAT), None, parse("(ROOT a b c)")], ["The cat eats fish .", "", "a b c"])
-    assert (scores.telling, scores.shaped, dict(scores.shapes)) == (2, 2, {"ternary": 2, "flat": 1})
+    assert (scores.three_words_or_more, scores.shaped, dict(scores.shapes)) == (2, 2, {"ternary": 2, "flat": 1})
 
 
 def test_trees_of_one_or_two_words_tell_no_builder() -> None:
     short = [parse("(ROOT a)"), parse("(ROOT (NULL a b))"), parse("(ROOT (NULL a (NULL b c)))")]
     scores = score_trees(short, ["a", "a b", "a b c"])
-    assert (scores.telling, scores.shaped, dict(scores.shapes)) == (1, 1, {"right-branching": 1})
+    assert (scores.three_words_or_more, scores.shaped, dict(scores.shapes)) == (1, 1, {"right-branching": 1})
