@@ -1,7 +1,7 @@
 """Break the code on purpose, one line at a time, and see that a test fails each time.
 
     make test-breakages
-    python tests/breakages.py archives.py files.py    # only those of these files
+    python tests/breakages.py archives.py files.py    # only those of these files, named from src/trdec
 
 Each breakage is made in a copy of the package; the tests named with it must then fail. A test suite that
 stays green while the code is wrong is worth nothing, so this ends with 1 if any breakage is survived.
@@ -51,7 +51,7 @@ BREAKAGES = [
     ),
     Breakage(
         "experiment/counts.py",
-        "return run.name, run.recipe, text, content.texts[text].checksum, content.tokenise",
+        "return run.name, run.recipe, text, content.texts[text].checksum, content.tokenise, run.counts[text]",
         "return run.name, text",
         "tests/unit/evaluation/test_counts.py",
     ),
@@ -273,8 +273,26 @@ BREAKAGES = [
     ),
     Breakage(
         "experiment/counts_table.py",
-        "systems = {run.system: place for place, (_, run) in reversed(list(enumerate(joined.values())))}",
-        "systems = {run.system: place for place, (_, run) in enumerate(joined.values())}",
+        "order = list(dict.fromkeys((*systems, *(run.system for _, run in joined.values()))))",
+        "order = list(dict.fromkeys(run.system for _, run in joined.values()))",
+        "tests/unit/evaluation/test_counts.py",
+    ),
+    Breakage(
+        "experiment/counts_table.py",
+        "for text, lines in run.counts.items() if text in texts}",
+        "for text, lines in run.counts.items()}",
+        "tests/unit/evaluation/test_counts.py",
+    ),
+    Breakage(
+        "experiment/counts_table.py",
+        "if counts and (not systems or run.system in systems):",
+        "if counts:",
+        "tests/unit/evaluation/test_counts.py",
+    ),
+    Breakage(
+        "experiment/counts.py",
+        "content.texts[text].checksum, content.tokenise, run.counts[text]",
+        "content.texts[text].checksum, content.tokenise",
         "tests/unit/evaluation/test_counts.py",
     ),
     Breakage(
@@ -285,7 +303,7 @@ BREAKAGES = [
     ),
     Breakage(
         "experiment/counts_table.py",
-        "key=lambda run: (len(run.seeds) > 1, systems[run.system], run.seeds)",
+        "key=lambda run: (len(run.seeds) > 1, order.index(run.system), run.seeds)",
         "key=lambda run: (len(run.seeds) > 1, run.seeds)",
         "tests/unit/evaluation/test_counts.py",
     ),
@@ -1711,6 +1729,9 @@ def caught(breakage: Breakage) -> bool:
 
 def main() -> None:
     """Try every breakage, or those of the files that are named, and say which were survived."""
+    files = {breakage.file for breakage in BREAKAGES}
+    if unknown := sorted(set(sys.argv[1:]) - files):
+        raise SystemExit(f"no breakage of {', '.join(unknown)}: expected some of {', '.join(sorted(files))}")
     chosen = [breakage for breakage in BREAKAGES if not sys.argv[1:] or breakage.file in sys.argv[1:]]
     survived = 0
     for tests in sorted({breakage.tests for breakage in chosen}):

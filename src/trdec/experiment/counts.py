@@ -177,10 +177,12 @@ class KeptCounts:
 
     path: Path
     runs: tuple[str, ...]
-    """`trdec-binary, seed 2 (test)`."""
+    """`trdec-binary, seed 2 (test)`; empty if the old file could not be read."""
 
     def warning(self, written: Path) -> str:
         """What to tell whoever has just written the new file."""
+        if not self.runs:
+            return f"WARNING: {written} could not be read as counts. What it held is kept as {self.path}."
         lacking = ", ".join(self.runs)
         return f"WARNING: {written} had counts that the new one lacks: {lacking}. They are kept as {self.path}."
 
@@ -202,7 +204,7 @@ def _keep(path: Path, content: CountsFile) -> KeptCounts | None:
         before = read_counts(path)
     except FileError:
         path.rename(free)
-        return KeptCounts(free, ("what cannot be read",))
+        return KeptCounts(free, ())
     there = {_identity(content, run, text) for run in content.runs for text in run.counts}
     lost: list[CountedRun] = []
     for run in before.runs:
@@ -214,9 +216,9 @@ def _keep(path: Path, content: CountsFile) -> KeptCounts | None:
     return KeptCounts(free, tuple(f"{run.name} ({text})" for run in lost for text in run.counts))
 
 
-def _identity(content: CountsFile, run: CountedRun, text: Text) -> tuple[str, ...]:
-    """Equal for counts that stand for each other."""
-    return run.name, run.recipe, text, content.texts[text].checksum, content.tokenise
+def _identity(content: CountsFile, run: CountedRun, text: Text) -> tuple[object, ...]:
+    """Equal for counts that stand for each other: also those of another search of one model are kept."""
+    return run.name, run.recipe, text, content.texts[text].checksum, content.tokenise, run.counts[text]
 
 
 def read_counts(path: Path) -> CountsFile:

@@ -16,7 +16,7 @@ from trdec.experiment.counts import CountedRun, CountsFile, Text
 
 
 def counts_tables(content: CountsFile, text: Text) -> Iterator[tuple[str, Table]]:
-    """The table of all runs, and that of all ensembles if there are any, each with its title."""
+    """The table of all runs, and that of all ensembles if there are any, each with its title; the content is joined."""
     published = content.published if text == "test" else {}
     yield "Runs", _table(_single(content, text), text, content.tokenise, published)
     if ensembles := [run for run in content.runs if text in run.counts and len(run.seeds) > 1]:
@@ -35,38 +35,34 @@ def _single(content: CountsFile, text: Text) -> list[CountedRun]:
     """The runs of one model each that were scored on this text, of which there must be some."""
     single = [run for run in content.runs if text in run.counts and len(run.seeds) == 1]
     if not single:
-        found = sorted({name for run in content.runs for name in run.counts})
         raise UsageError(
-            f"expected runs that were scored on {text}, found only such that were scored on "
-            f"{' and '.join(found) or 'nothing'}. Choose another `text`."
+            f"expected runs of one model that were scored on {text}, found none. Choose the other text with --text, or "
+            "counts of another experiment."
         )
     return single
 
 
-def of_systems(content: CountsFile, systems: Sequence[str]) -> CountsFile:
-    """The runs of these systems alone, in this order."""
-    there = list(dict.fromkeys(run.system for run in content.runs))
-    for system in systems:
-        if system not in there:
-            raise UsageError(f"expected a system that was counted, one of {', '.join(there)}; found {system!r}.")
-    runs = tuple(run for system in dict.fromkeys(systems) for run in content.runs if run.system == system)
-    return content.model_copy(update={"runs": runs})
+def join_counts(
+    files: Sequence[tuple[Path, CountsFile]],
+    systems: Sequence[str] = (),
+    texts: Sequence[Text] = ("dev", "test"),
+) -> CountsFile:
+    """The runs of several files as one content: systems in the order of the files, and in each its seeds in order.
 
-
-def join_counts(files: Sequence[tuple[Path, CountsFile]]) -> CountsFile:
-    """All runs of several files as one content: systems in the order of the files, and in each its seeds in order.
-
-    Dev and test of one run may stand in two files.
+    Systems that are named are chosen, in the order of their names. Only what is chosen must fit together. Dev and test
+    of one run may stand in two files.
     """
+    _check_names(files, systems)
+    files = [(path, _chosen(content, systems, texts)) for path, content in files]
     _check_same_text(files)
     _check_recipes(files)
     joined: dict[str, tuple[Path, CountedRun]] = {}
     for path, content in files:
         for run in content.runs:
             joined[run.name] = path, _one_run(*joined[run.name], path, run) if run.name in joined else run
-    systems = {run.system: place for place, (_, run) in reversed(list(enumerate(joined.values())))}
+    order = list(dict.fromkeys((*systems, *(run.system for _, run in joined.values()))))
     runs = sorted(
-        (run for _, run in joined.values()), key=lambda run: (len(run.seeds) > 1, systems[run.system], run.seeds)
+        (run for _, run in joined.values()), key=lambda run: (len(run.seeds) > 1, order.index(run.system), run.seeds)
     )
     first = files[0][1]
     return CountsFile(
@@ -76,6 +72,23 @@ def join_counts(files: Sequence[tuple[Path, CountsFile]]) -> CountsFile:
         published={system: score for _, content in files for system, score in content.published.items()},
         runs=tuple(runs),
     )
+
+
+def _check_names(files: Sequence[tuple[Path, CountsFile]], systems: Sequence[str]) -> None:
+    there = list(dict.fromkeys(run.system for _, content in files for run in content.runs))
+    for system in systems:
+        if system not in there:
+            raise UsageError(f"expected a system that was counted, one of {', '.join(there)}; found {system!r}.")
+
+
+def _chosen(content: CountsFile, systems: Sequence[str], texts: Sequence[Text]) -> CountsFile:
+    runs: list[CountedRun] = []
+    for run in content.runs:
+        counts = {text: lines for text, lines in run.counts.items() if text in texts}
+        if counts and (not systems or run.system in systems):
+            runs.append(run.model_copy(update={"counts": counts}))
+    there = {text: named for text, named in content.texts.items() if any(text in run.counts for run in runs)}
+    return content.model_copy(update={"runs": tuple(runs), "texts": there})
 
 
 def _one_run(one_path: Path, one: CountedRun, other_path: Path, other: CountedRun) -> CountedRun:

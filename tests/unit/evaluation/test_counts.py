@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trdec.cli.table import table_command
+from trdec.cli.table import ScoredText, table_command
 from trdec.configuration import load_configuration
 from trdec.errors import FileError, UsageError
 from trdec.evaluation.comparison import ComparisonOptions, compare
@@ -28,7 +28,7 @@ from trdec.experiment.counts import (
     replace_counts,
     write_counts,
 )
-from trdec.experiment.counts_table import counts_by_length, counts_tables, join_counts, of_systems, signature
+from trdec.experiment.counts_table import counts_by_length, counts_tables, join_counts, signature
 
 REFERENCES = ["the cat eats fish .", "a dog sleeps in the house .", "the cat sleeps .", "fish swim in the sea ."] * 5
 GOOD = [line.replace("fish", "fishes") for line in REFERENCES]
@@ -128,7 +128,7 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"tokeniser none, .*two with 13a"):
         list(counts_tables(join_counts([one, raw]), "test"))
     empty = (tmp_path / "two", _file())
-    with pytest.raises(UsageError, match="scored on test, found only such that were scored on nothing"):
+    with pytest.raises(UsageError, match=r"scored on test, found none\. .*--text"):
         list(counts_tables(join_counts([empty]), "test"))
     longer = _run("seq2seq", (2,), POOR).model_copy(update={"recipe": "longer"})
     with pytest.raises(UsageError, match=r"seq2seq was trained with one configuration in .*one and with another in"):
@@ -216,7 +216,9 @@ def test_counts_that_would_be_lost_are_kept(tmp_path: Path) -> None:
     assert unread is not None
     assert unread.path.name == "counts-2.json"
     assert unread.path.read_text() == "something else"
-    assert unread.runs == ("what cannot be read",)
+    assert unread.runs == ()
+    assert "could not be read" in unread.warning(path)
+    assert str(unread.path) in unread.warning(path)
 
 
 @pytest.mark.parametrize(
@@ -225,10 +227,11 @@ def test_counts_that_would_be_lost_are_kept(tmp_path: Path) -> None:
         _file(_run("seq2seq", (1,), POOR), checksum="d"),
         _file(_run("seq2seq", (1,), POOR), tokenise="13a"),
         _file(_run("seq2seq", (1,), POOR, recipe="another")),
+        _file(_run("seq2seq", (1,), GOOD, beam_size=20)),
     ],
-    ids=["text", "tokeniser", "recipe"],
+    ids=["text", "tokeniser", "recipe", "search"],
 )
-def test_counts_of_another_text_or_training_are_kept(now: CountsFile, tmp_path: Path) -> None:
+def test_counts_of_another_text_training_or_search_are_kept(now: CountsFile, tmp_path: Path) -> None:
     before = _file(_run("seq2seq", (1,), POOR))
     write_counts(tmp_path / "counts.json", before)
     kept = replace_counts(tmp_path / "counts.json", now)
@@ -257,12 +260,8 @@ def test_joined_files_say_what_they_say_apart(tmp_path: Path) -> None:
     two = _file(_run("seq2seq", (1,), GOOD), _on("dev", run), _run("trdec-binary", (3,), POOR))
     files = [(tmp_path / "one", one), (tmp_path / "two", two)]
     joined = join_counts(files)
-    names = [
-        *("trdec-binary, seed 1", "trdec-binary, seed 3"),
-        *("seq2seq, seed 1", "seq2seq, seed 2", "seq2seq, seeds 1, 2"),
-    ]
-    assert [run.name for run in joined.runs] == names
-    assert joined.runs[0] == run
+    expected = (run, two.runs[2], two.runs[0], *one.runs[1:])
+    assert joined.runs == expected
     assert joined.published == one.published
     write_counts(tmp_path / "joined.json", joined)
     for text in ("dev", "test"):
@@ -332,16 +331,67 @@ def test_lengths_and_gains_of_the_counts_are_those_of_the_text(tmp_path: Path) -
         assert gain_by_length(by_counts) == gain_by_length(by_text)
 
 
+def test_lengths_of_the_counts_are_in_the_tokens_of_bleu(tmp_path: Path) -> None:
+    references, texts = ["Fish, cats.", "Dogs."], {"a": ["Fish, dogs.", "Dogs!"], "b": ["Fish", "Cats, dogs."]}
+    outputs = [Output(system, system, lines, "1") for system, lines in texts.items()]
+    report = compare(references, outputs, ComparisonOptions(significance=False, ter=False, tokenise="13a"))
+    runs = tuple(
+        CountedRun(
+            system=output.system,
+            seeds=(1,),
+            recipe="r",
+            counts={"dev": count_sentences(output.lines, references, "13a")},
+        )
+        for output in outputs
+    )
+    dev = CountedText(name="dev.en", checksum="c", sentences=2)
+    counts = CountsFile(title="One", tokenise="13a", texts={"dev": dev}, runs=runs)
+    found = counts_by_length(join_counts([(tmp_path, counts)]), "dev").systems
+    assert [row.histogram.counts for row in report.systems] == [{0: 2}, {-1: 1, 1: 1}]
+    assert [row.histogram.counts for row in found] == [{0: 2}, {-3: 1, 2: 1}]
+
+
 def test_systems_are_chosen_in_their_order() -> None:
     content = _file(
         _run("seq2seq", (1,), POOR), _run("ccg", (1,), GOOD), _run("lin", (1,), GOOD), _run("lin", (1, 2), GOOD)
     )
-    assert [run.name for run in of_systems(content, ["lin", "seq2seq", "lin"]).runs] == [
-        *("lin, seed 1", "lin, seeds 1, 2"),
-        "seq2seq, seed 1",
+    assert [run.name for run in join_counts([(Path("one"), content)], ["lin", "seq2seq", "lin"]).runs] == [
+        *("lin, seed 1", "seq2seq, seed 1"),
+        "lin, seeds 1, 2",
     ]
     with pytest.raises(UsageError, match=r"one of seq2seq, ccg, lin; found 'trdec-con'"):
-        of_systems(content, ["seq2seq", "trdec-con"])
+        join_counts([(Path("one"), content)], ["seq2seq", "trdec-con"])
+
+
+def test_only_what_is_chosen_must_fit_together() -> None:
+    one = (Path("one"), _file(_run("seq2seq", (1,), POOR), _run("ccg", (1,), GOOD)))
+    two = (Path("two"), _file(_run("lin", (1,), GOOD), _run("ccg", (2,), GOOD, recipe="another")))
+    with pytest.raises(UsageError, match="ccg was trained"):
+        join_counts([one, two])
+    assert [run.name for run in join_counts([one, two], ["lin", "seq2seq"]).runs] == [
+        *("lin, seed 1", "seq2seq, seed 1")
+    ]
+    other_test = CountedText(name="test.en", checksum="d", sentences=len(REFERENCES))
+    three = (Path("three"), two[1].model_copy(update={"texts": two[1].texts | {"test": other_test}}))
+    with pytest.raises(UsageError, match="each has its own test"):
+        join_counts([one, three], ["seq2seq", "lin"])
+    dev = join_counts([one, three], ["seq2seq", "lin"], ("dev",))
+    assert dev.texts.keys() == {"dev"}
+    assert dev.runs == (_on("dev", one[1].runs[0]), _on("dev", three[1].runs[0]))
+
+
+def test_tables_of_dev_need_no_common_test(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, two = tmp_path / "one.json", tmp_path / "two.json"
+    write_counts(one, _file(_run("seq2seq", (1,), POOR)))
+    other = _file(_run("lin", (1,), GOOD))
+    other_test = CountedText(name="test.en", checksum="d", sentences=len(REFERENCES))
+    write_counts(two, other.model_copy(update={"texts": other.texts | {"test": other_test}}))
+    table_command([one, two], text=ScoredText.dev)
+    assert "| lin " in capsys.readouterr().out
+    for options in ({"text": ScoredText.test}, {"text": ScoredText.dev, "joined": tmp_path / "joined.json"}):
+        with pytest.raises(UsageError, match="each has its own test"):
+            table_command([one, two], **options)  # type: ignore[arg-type]
+    assert not (tmp_path / "joined.json").exists()
 
 
 def test_published_scores_stand_only_beside_those_on_test(tmp_path: Path) -> None:
