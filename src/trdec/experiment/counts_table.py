@@ -36,8 +36,8 @@ def _single(content: CountsFile, text: Text) -> list[CountedRun]:
     single = [run for run in content.runs if text in run.counts and len(run.seeds) == 1]
     if not single:
         raise UsageError(
-            f"expected runs of one model that were scored on {text}, found none. Choose the other text with --text, or "
-            "counts of another experiment."
+            f"expected runs of one model that were scored on {text}, found none. Choose the other `text`, or counts of "
+            "another experiment."
         )
     return single
 

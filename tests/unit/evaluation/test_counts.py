@@ -128,7 +128,7 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"tokeniser none, .*two with 13a"):
         list(counts_tables(join_counts([one, raw]), "test"))
     empty = (tmp_path / "two", _file())
-    with pytest.raises(UsageError, match=r"scored on test, found none\. .*--text"):
+    with pytest.raises(UsageError, match=r"scored on test, found none\. Choose the other `text`"):
         list(counts_tables(join_counts([empty]), "test"))
     longer = _run("seq2seq", (2,), POOR).model_copy(update={"recipe": "longer"})
     with pytest.raises(UsageError, match=r"seq2seq was trained with one configuration in .*one and with another in"):
